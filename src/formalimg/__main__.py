@@ -1,4 +1,4 @@
-"""`python -m formalimg`."""
+"""Entry point for `python -m formalimg`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Runs for Python, from the arguments to the results: `run`, `evaluate` and `judge`."""
+"""Python API for runs: `run`, `evaluate` and `judge`."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def judge(
 
 
 def _execute(given: Mapping[str, Any], model: ImageModel, *, is_new: bool) -> Evaluation:
-    """Execute the run of a call: its arguments, by their names; a new run has a folder of its own."""
+    """Execute a run from the arguments of an API call, in a new folder if `is_new`."""
     by = judge_of(given["suite"], model.name, given["judge"], given["judge_options"], given["protocol"])
     folder, adaptive = given["folder"], given["adaptive"]
     if given["against"] is not None and adaptive is False:
@@ -248,7 +248,7 @@ def _evaluation(folder: Path, done: Progress, judge: Judge) -> Evaluation:
 
 
 def _script_output(progress: bool, on_progress: ProgressCallback | None) -> Output:
-    """Return the output of a call: it shows progress, if that is wanted, and calls the user's function."""
+    """Return the output for an API call, with optional progress display and user callback."""
     own = on_progress or (lambda _: None)
 
     @contextlib.contextmanager
@@ -274,14 +274,14 @@ def _dated(place: Path) -> Path:
 
 
 def _runs(folder: str | Path | None = None) -> Path:
-    """Return the configured folder of runs, unless the run folder itself is given."""
+    """Return the configured folder of runs, or an empty path if the run folder itself is given."""
     from formalimg.runs.defaults.settings import load_defaults
 
     return load_defaults().runs.value if folder is None else Path()
 
 
 def _budget(given: float | None) -> float | None:
-    """Return the budget that was given or, with None, the one that is configured; infinity is none."""
+    """Return the given budget, or the configured one if None; an infinite budget means no limit."""
     from formalimg.runs.defaults.settings import load_defaults
 
     budget = load_defaults().budget.value if given is None else given
@@ -290,7 +290,7 @@ def _budget(given: float | None) -> float | None:
 
 @contextlib.contextmanager
 def _new_folder(preferred: Path) -> Iterator[Path]:
-    """Create and yield a folder that did not exist: two calls in one second are two runs. A refusal leaves none."""
+    """Create and yield a new folder, numbered if the preferred name exists; it is removed if it stays empty."""
     preferred.parent.mkdir(parents=True, exist_ok=True)
     numbered = (preferred.with_name(f"{preferred.name}-{number}") for number in range(2, 1000))
     for folder in (preferred, *numbered):

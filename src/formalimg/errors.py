@@ -1,4 +1,4 @@
-"""The root of all errors that the user can fix."""
+"""Base classes for errors that users can fix."""
 
 
 class FormalimgError(Exception):
@@ -10,4 +10,4 @@ class FormalimgError(Exception):
 
 
 class OverBudgetError(FormalimgError):
-    """The budget was used up before everything was done; what was paid for is kept."""
+    """The budget was exhausted before the run finished; paid results are stored."""

@@ -1,4 +1,4 @@
-"""Prompt templates: text files with named placeholders and a version, which users may replace."""
+"""Prompt templates: text files with named placeholders and a version, which users can replace."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FILLED = re.compile(f"{_PLACEHOLDER.pattern}|[{_OPENING}{_CLOSING}]")
 
 
 class PromptError(FormalimgError):
-    """A user's prompt template that cannot replace a built-in one."""
+    """A user's prompt template that is not a valid replacement for a built-in one."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Prompt:
 
     @property
     def placeholders(self) -> frozenset[str]:
-        """The names of the placeholders."""
+        """Names of the placeholders."""
         return frozenset(_PLACEHOLDER.findall(self.text))
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """Return the text with the placeholders replaced; braces within values stay as they are."""
+        """Return the text with the placeholders replaced; braces within values are preserved."""
         return _FILLED.sub(lambda found: values[found[1]] if found[1] else _BRACES[found[0]], self.text)
 
     def __str__(self) -> str:
@@ -61,22 +61,22 @@ class Prompt:
 
 
 def is_authors(prompt: str) -> bool:
-    """Return whether a prompt, as settings record it, is a text of the authors."""
+    """Return whether a prompt, as recorded in settings, is the benchmark authors' original text."""
     return f", {_AUTHORS} (" in prompt
 
 
 def is_users(prompt: str) -> bool:
-    """Return whether a prompt, as settings record it, is the user's own text."""
+    """Return whether a prompt, as recorded in settings, is the user's own text."""
     return _USERS in prompt
 
 
 def is_replaced(prompt: str) -> bool:
-    """Return whether a prompt, as settings record it, is none of ours."""
+    """Return whether a prompt, as recorded in settings, replaces a built-in one."""
     return is_users(prompt) or is_authors(prompt)
 
 
 def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
-    """Load the built-in prompts of a folder by name, each replaced by the user's own of the same name, if any."""
+    """Load the built-in prompts in a folder by name, replaced by the user's own prompts where they exist."""
     prompts = {path.stem: _ours(path) for path in sorted(folder.glob("*.txt"))}
     if own is None:
         return prompts
@@ -95,7 +95,7 @@ def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
 
 
 def read_prompt(path: Path) -> Prompt:
-    """Return a text of the user, or of the authors, that takes the place of none of ours; it has no placeholders."""
+    """Read a prompt without placeholders, written by the user or the benchmark authors."""
     return _stand_in(path, Prompt(path.stem, "", ""))
 
 
@@ -108,7 +108,7 @@ def _ours(path: Path) -> Prompt:
 
 
 def _stand_in(path: Path, ours: Prompt) -> Prompt:
-    """The user's text; it must be usable wherever ours is."""
+    """Read the user's replacement for a built-in prompt, and check that its placeholders are compatible."""
     try:
         whole = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -133,12 +133,12 @@ def _stand_in(path: Path, ours: Prompt) -> Prompt:
 
 
 def exact_prompt(template: str, origin: str) -> bytes:
-    """Return the file of a text that the authors published."""
+    """Return the file content for a prompt text published by the benchmark authors."""
     return f"{_ORIGIN}{origin}\n{template}".encode()
 
 
 def _authors_text(path: Path, whole: str, ours: Prompt) -> Prompt:
-    """The text of a file that `exact_prompt` made: every character counts, and each field has our name."""
+    """Parse a file written by `exact_prompt`, preserving all characters and renaming its fields."""
     first, _, template = whole.partition("\n")
     origin = first.removeprefix(_ORIGIN)
     try:
@@ -156,7 +156,7 @@ def _authors_text(path: Path, whole: str, ours: Prompt) -> Prompt:
 
 
 def _with_our_names(text: str, aliases: Mapping[str, str]) -> str:
-    """Return an official text with our names of its placeholders.
+    """Rename the placeholders of a published prompt to ours.
 
     Official texts are format strings, in which `{{` and `}}` stand for braces. A text without `{{` is none, and its
     braces stay as they are.
@@ -167,7 +167,7 @@ def _with_our_names(text: str, aliases: Mapping[str, str]) -> str:
 
 
 def _parted(text: str) -> tuple[dict[str, str], str]:
-    """What the first lines say of the text, and the text."""
+    """Split a prompt file into its header fields and its text."""
     header: dict[str, str] = {}
     lines = text.splitlines()
     while lines and (found := _HEADER.fullmatch(lines[0].strip())):
@@ -177,7 +177,7 @@ def _parted(text: str) -> tuple[dict[str, str], str]:
 
 
 def _have_one_role(name: str, other: str) -> bool:
-    """Return whether two prompts are for the same: the first words of their names, or what follows `published`."""
+    """Return whether two prompt names denote the same role, by their first word or the word after `published`."""
     first, second = (re.split("[-_ ]", each) for each in (name, other))
     if first[0] != second[0]:
         return False

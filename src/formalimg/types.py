@@ -1,4 +1,4 @@
-"""The contracts: everything that a model, a judge, a benchmark or a reader of runs has to know, on one page."""
+"""Protocols and data types shared by models, judges, benchmarks and readers of runs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Item(Generic[Spec_co]):
 
 
 class Concurrent(Protocol):
-    """A model or judge: two with the same name and settings are taken to be the same."""
+    """A model or judge with a concurrency limit; equal names and settings identify the same one."""
 
     @property
     def name(self) -> str: ...  # as users write it, `provider/model`
@@ -60,7 +60,7 @@ class Concurrent(Protocol):
 
 
 class ImageModel(Concurrent, Protocol):
-    """Text in, image out. The failure of one image is a result; a `FormalimgError` ends the run."""
+    """Text in, image out. A failed image is a result, but a `FormalimgError` ends the run."""
 
     @property
     def batch(self) -> int: ...  # preferred number of requests per call
@@ -70,14 +70,14 @@ class ImageModel(Concurrent, Protocol):
 
 
 class ChatModel(Concurrent, Protocol):
-    """Text and images in, an answer of a known type out, or `Unanswered`."""
+    """Text and images in, a parsed answer or `Unanswered` out."""
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]: ...
 
 
 @dataclass(frozen=True)
 class Part:
-    """One graded part of a verdict: a clause, a question, a dimension."""
+    """A graded part of a verdict: a clause, a question or a dimension."""
 
     name: str  # what was checked, such as the text of a clause
     kind: str  # object, attribute, relation, …
@@ -90,7 +90,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement on an image. A text that explains it is in the evidence, under `explanation`."""
+    """The judgement of an image. An explanation is stored in the evidence under `explanation`."""
 
     passed: bool
     parts: tuple[Part, ...] = ()
@@ -99,14 +99,14 @@ class Verdict:
 
     @property
     def score(self) -> float:
-        """The weighted mean of the scores of the parts; 1 if and only if every part is fully shown."""
+        """Weighted mean of the part scores; 1 if and only if every part is fully shown."""
         weight = sum(part.weight for part in self.parts)
         return sum(part.score * part.weight for part in self.parts) / weight if weight else float(self.passed)
 
 
 @dataclass(frozen=True)
 class Unscored:
-    """No verdict, and why: never a 0, never left out of the count."""
+    """A missing verdict with its reason. It is never counted as 0 and never omitted from the counts."""
 
     reason: UnscoredReason  # refused, not understood, …
     detail: str = ""
@@ -115,20 +115,20 @@ class Unscored:
 
 
 class Judge(Concurrent, Protocol):
-    """Item and image in, verdict out. What cannot be decided is `Unscored`, never a guess."""
+    """Item and image in, verdict out. Undecidable images are `Unscored`, never guessed."""
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored: ...
 
 
 @runtime_checkable
 class Grounder(Concurrent, Protocol):
-    """Image in, scene out. The classes are those that matter; a grounder may report others too."""
+    """Image in, scene out. The grounder must detect the given classes and may report others."""
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored: ...
 
 
 class RunRecord(Protocol):
-    """A run folder, opened for reading. Never locks, never writes; the run may be written to meanwhile."""
+    """A run folder opened read-only without a lock, even while the run is being written."""
 
     @property
     def folder(self) -> Path: ...
@@ -145,7 +145,7 @@ class RunRecord(Protocol):
 
 @dataclass(frozen=True)
 class Table:
-    """A table, rendered by every format."""
+    """A table that can be rendered in every output format."""
 
     name: str
     title: str
@@ -158,7 +158,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark(BenchmarkHooks, ABC):
-    """All that differs between benchmarks: data, and hooks that load their code when called. None: it has no such."""
+    """Data and hooks of a benchmark. Hooks import their code when called; None means not supported."""
 
     name: str  # on the command line
     title: str

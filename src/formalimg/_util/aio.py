@@ -1,4 +1,4 @@
-"""Coroutines from synchronous code, also where an event loop is running, as in notebooks; functions from async code."""
+"""Running coroutines from synchronous code, including notebooks, and functions from async code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 def run_sync(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-    """Run the coroutine to completion and return its result; in a thread of its own if a loop is running here."""
+    """Run the coroutine to completion and return its result, in a separate thread if an event loop is running."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -27,7 +27,7 @@ def run_sync(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
 
 @contextmanager
 def _interrupts_cancel() -> Iterator[None]:
-    """Let Ctrl-C cancel the coroutine: asyncio sees to that only where Python's own handler is installed."""
+    """Let Ctrl-C cancel the coroutine where asyncio does not do so because of a custom signal handler."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -40,7 +40,7 @@ def _interrupts_cancel() -> Iterator[None]:
 
 
 async def call_function(function: Callable[..., Any], *values: object, **named: object) -> Any:
-    """Return what a user's function returns: a coroutine is awaited, anything else runs in a thread of its own."""
+    """Call a user's function, awaiting coroutines and running other functions in a thread, and return its result."""
     if inspect.iscoroutinefunction(function):
         return await function(*values, **named)
     output = await asyncio.to_thread(function, *values, **named)

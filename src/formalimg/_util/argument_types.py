@@ -1,4 +1,4 @@
-"""Types of arguments in Python: a wrong one is a one-line error that says what to give, before anything is done."""
+"""Runtime type checks of public functions, with one-line errors that suggest a valid argument."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def checks_types(**hints: str) -> Callable[[Function], Function]:
-    """Decorate a function that users call: arguments of wrong types are refused before it begins."""
+    """Decorate a public function so that arguments of wrong types raise an error before it runs."""
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
@@ -41,7 +41,7 @@ def checks_types(**hints: str) -> Callable[[Function], Function]:
 
 
 def require_types(annotated: Any, values: Mapping[str, object], hints: Mapping[str, str] | None = None) -> None:
-    """Refuse values that the annotations of a function or class do not allow."""
+    """Raise an error for values that do not match the annotations of a function or class."""
     names = vars(sys.modules[annotated.__module__])
     for name, annotation in annotated.__annotations__.items():
         if name not in values:
@@ -56,7 +56,7 @@ def require_types(annotated: Any, values: Mapping[str, object], hints: Mapping[s
 
 
 def _fits(value: object, allowed: Any) -> bool:
-    """Return whether a value is of a type; types that cannot be checked fit."""
+    """Return whether a value matches a type; types that cannot be checked always match."""
     origin, arguments = get_origin(allowed), get_args(allowed)
     if origin in (Union, UnionType):
         return any(_fits(value, choice) for choice in arguments)
@@ -96,7 +96,7 @@ def _is_protocol(kind: type) -> bool:
 
 
 def _methods(protocol: type) -> list[str]:
-    """Return the names of the methods that an object needs to fit a protocol."""
+    """Return the names of the methods that a protocol requires."""
     return [
         name
         for base in protocol.__mro__
@@ -107,7 +107,7 @@ def _methods(protocol: type) -> list[str]:
 
 
 def _described(value: object, allowed: Any) -> str:
-    """Return the value as it was written, and its type; options may hold keys, so only their type."""
+    """Return a description of a value and its type; only the type for options, which may contain keys."""
     kind = type(value).__name__
     if _mentions(allowed, Mapping):
         return f"of the type {kind}"
@@ -120,7 +120,7 @@ def _mentions(allowed: Any, origin: Any) -> bool:
 
 
 def _words(allowed: Any) -> str:
-    """Return what is allowed, in words."""
+    """Return a description of the allowed types or values."""
     choices = list(_choices(allowed))
     comma = "," if "," in choices[0] else ""
     return choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])}{comma} or {choices[-1]}"

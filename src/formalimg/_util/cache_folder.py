@@ -1,4 +1,4 @@
-"""The user's cache folder."""
+"""The user's cache directory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CACHE_VARIABLE = "FORMALIMG_CACHE"
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: `FORMALIMG_CACHE`, or `formalimg` in the user's cache folder of this platform."""
+    """Return the cache directory: `FORMALIMG_CACHE`, or `formalimg` in the platform's user cache directory."""
     variable = os.environ.get(CACHE_VARIABLE)
     if variable:
         return Path(variable)

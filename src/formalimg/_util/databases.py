@@ -1,4 +1,4 @@
-"""SQLite files of other people: opened without trust, compared with our own schema, limited in steps and sizes."""
+"""Untrusted SQLite files: opened defensively, checked against our schema, limited in steps and sizes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OpenMode = Literal["rw", "rwc", "immutable"]
 
 
 class _StepLimit:
-    """Interrupts a statement after too many steps; SQLite calls it every `_STEPS_PER_CALL`."""
+    """Interrupts a statement after too many steps, as a callback that SQLite calls every `_STEPS_PER_CALL`."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
@@ -64,12 +64,12 @@ class _StepLimit:
 
 
 class UntrustedConnection(sqlite3.Connection):
-    """A connection that trusts nothing in the file; see `open_untrusted`. Each statement has its own limit of steps."""
+    """A connection to an untrusted file; see `open_untrusted`. Each statement has its own step limit."""
 
     _limit = _StepLimit(None)
 
     def distrust(self, file: Path | None) -> None:
-        """Set the limits and switch off what files could use against us."""
+        """Set the limits and disable features that a malicious file could exploit."""
         self._limit = _StepLimit(file)
         self.set_progress_handler(self._limit, _STEPS_PER_CALL)
         self.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
@@ -83,7 +83,7 @@ class UntrustedConnection(sqlite3.Connection):
         self.execute("PRAGMA mmap_size = 0")
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        """Execute a statement with a new limit of steps."""
+        """Execute a statement with a fresh step limit."""
         self._limit.spent = 0
         try:
             return super().execute(sql, parameters)
@@ -91,7 +91,7 @@ class UntrustedConnection(sqlite3.Connection):
             raise sqlite3.DatabaseError("malformed text in its schema or in a message") from error
 
     def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
-        """Execute a statement for many rows of ours. Each takes few steps; how many rows there are is up to us."""
+        """Execute a statement for many trusted rows without a step limit."""
         self._limit.is_off = True
         try:
             return super().executemany(sql, parameters)
@@ -99,7 +99,7 @@ class UntrustedConnection(sqlite3.Connection):
             self._limit.is_off = False
 
     def rows(self, sql: str, values: Mapping[str, object]) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query. Its steps are counted apart from those of statements executed in between."""
+        """Yield the rows of a query, counting its steps separately from statements executed in between."""
         for row in self.execute(sql, values):
             spent = self._limit.spent + _STEPS_PER_ROW
             yield row
@@ -107,7 +107,7 @@ class UntrustedConnection(sqlite3.Connection):
 
 
 def open_untrusted(file: Path | None, mode: OpenMode = "rwc", *, timeout: float) -> UntrustedConnection:
-    """Open a database that anybody may have made. Every statement is committed at once; any thread may use it."""
+    """Open an untrusted database in autocommit mode for use from any thread."""
     uri = "file::memory:"
     if file is not None:
         _require_plain_database(file)
@@ -124,7 +124,7 @@ def open_untrusted(file: Path | None, mode: OpenMode = "rwc", *, timeout: float)
 
 
 def readers_mode(file: Path) -> OpenMode:
-    """Return how readers open a database, beside `PRAGMA query_only`.
+    """Return the mode for opening a database to read, in addition to `PRAGMA query_only`.
 
     Where the folder is not writable, nothing changes, and SQLite needs `immutable` or it would look for files beside.
     Everywhere else it has to be allowed to write, or it would leave such files behind.
@@ -134,7 +134,7 @@ def readers_mode(file: Path) -> OpenMode:
 
 
 def _require_plain_database(file: Path) -> None:
-    """Refuse links, pipes and devices: SQLite writes to the files beside a database, wherever they lead."""
+    """Reject links, pipes and devices, because SQLite writes to files next to the database."""
     for path in (file, *(file.with_name(f"{file.name}{suffix}") for suffix in _SIDE_FILES)):
         try:
             found = path.lstat()
@@ -156,7 +156,7 @@ def _require_plain_database(file: Path) -> None:
 
 
 class SchemaObject(NamedTuple):
-    """A table, index, trigger or view: its type, name, table, and definition without comments."""
+    """A table, index, trigger or view, with its definition stripped of comments."""
 
     type: str
     name: str
@@ -165,7 +165,7 @@ class SchemaObject(NamedTuple):
 
 
 def require_our_schema(connection: sqlite3.Connection, file: Path | str, sql: str, advice: str) -> None:
-    """Compare the schema of a database with ours: tables, columns, types, constraints, indexes and triggers.
+    """Raise an error if the schema differs from ours in tables, columns, types, constraints, indexes or triggers.
 
     Nothing of a foreign schema is executed by this: views, triggers, and expressions in indexes would be by a query.
     """
@@ -183,7 +183,7 @@ def require_our_schema(connection: sqlite3.Connection, file: Path | str, sql: st
 
 
 def has_no_schema(connection: sqlite3.Connection) -> bool:
-    """Return whether the database is new and empty."""
+    """Return whether the database is empty."""
     return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
 
@@ -205,7 +205,7 @@ def _schema(connection: sqlite3.Connection) -> tuple[SchemaObject, ...]:
 
 
 def _without_comments(sql: str) -> str:
-    """Return a definition without comments and layout, which SQLite keeps: they differ between our versions."""
+    """Return a definition without comments and whitespace, which may differ between our versions."""
     return " ".join(found[1] for found in _SQL_TOKEN.finditer(sql) if found[1])
 
 
@@ -214,7 +214,7 @@ def _without_comments(sql: str) -> str:
 
 @contextlib.contextmanager
 def database_errors(file: Path, *, full: str, damaged: str) -> Iterator[None]:
-    """Turn database errors, and values that cannot be ours, into errors that users can act on."""
+    """Translate database errors and invalid values to errors that users can act on."""
     try:
         yield
     except StoredValueError as error:

@@ -1,10 +1,10 @@
-"""The edit distance of two strings."""
+"""Edit distance of two strings."""
 
 from __future__ import annotations
 
 
 def edit_distance(first: str, second: str) -> int:
-    """Return the Levenshtein distance: the fewest characters to insert, delete or replace. Bit-parallel (Myers)."""
+    """Return the Levenshtein distance between two strings, using Myers' bit-parallel algorithm."""
     if not first:
         return len(second)
     full, last = (1 << len(first)) - 1, 1 << (len(first) - 1)

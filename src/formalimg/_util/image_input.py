@@ -1,4 +1,4 @@
-"""Images as users have them in Python: bytes, paths, PIL images, arrays and tensors, or lists of these."""
+"""Images in Python formats: bytes, paths, PIL images, arrays and tensors, or lists of these."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _ROUNDING = 0.5 / 255
 
 
 class NoImageError(ValueError):
-    """What was given is no image."""
+    """The object is not an image."""
 
 
 def list_images(images: AnyImage) -> list[Any]:
-    """Return the images of a list, a batch as one array or tensor, the output of a pipeline, or a single image."""
+    """Return the images in a list, a batched array or tensor, a pipeline output, or a single image."""
     images = getattr(images, "images", images)  # as diffusers and transformers call them
     if isinstance(images, list | tuple):
         return [*images]
@@ -35,7 +35,7 @@ def list_images(images: AnyImage) -> list[Any]:
 
 
 def image_file_bytes(image: AnyImage) -> bytes:
-    """Return an image as the bytes of a file."""
+    """Return an image as encoded file content."""
     if isinstance(image, bytes | bytearray | memoryview):
         return bytes(image)
     if isinstance(image, str | os.PathLike):
@@ -52,7 +52,7 @@ def image_file_bytes(image: AnyImage) -> bytes:
 
 
 def _pixels(image: Any) -> NDArray[np.uint8]:
-    """Return an array or tensor as pixels, height by width by channels."""
+    """Convert an array or tensor to pixels of shape height x width x channels."""
     import numpy as np
 
     is_tensor = callable(getattr(image, "detach", None))
@@ -76,7 +76,7 @@ def _pixels(image: Any) -> NDArray[np.uint8]:
 
 
 def _channels_last(values: NDArray[Any], first: bool) -> NDArray[Any] | None:
-    """Return the values as height by width by channels; in doubt, tensors have channels first, arrays last."""
+    """Return the values with channels last; ambiguous shapes are channels-first for tensors, else channels-last."""
     if values.size == 0:
         return None
     if values.ndim == 2:

@@ -1,4 +1,4 @@
-"""Image files as bytes: PNG encoding, the type by the first bytes, and the texts in their metadata. Decodes none."""
+"""Image files as bytes: PNG encoding, type detection and metadata texts, without decoding pixels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def png_bytes(image: Image, *, compress_level: int = 1) -> bytes:
-    """Return the image as a PNG file; by default compressed quickly rather than tightly."""
+    """Return the image as a PNG file, by default with fast compression."""
     file = io.BytesIO()
     image.save(file, "PNG", compress_level=compress_level)
     return file.getvalue()
@@ -24,7 +24,7 @@ _SIGNATURES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpg"}
 
 
 def image_type(data: bytes) -> str | None:
-    """Return the usual extension of such files: png, jpg or webp; None for anything else."""
+    """Return the usual extension for an image file's content: png, jpg or webp; None for other types."""
     if (data[:4], data[8:12]) == (b"RIFF", b"WEBP"):
         return "webp"
     return next((ending for start, ending in _SIGNATURES.items() if data.startswith(start)), None)
@@ -45,7 +45,7 @@ _MAX_INFLATED = 4 * 1024 * 1024
 
 
 class FilePart(NamedTuple):
-    """A part of an image file: a chunk or segment, or what lies behind the last one."""
+    """A part of an image file: a chunk, a segment, or trailing data."""
 
     kind: str  # `pixels` (needed to decode the image), `plain` (numbers, no text) or `metadata`
     name: bytes  # the type of the chunk; empty for what is none
@@ -54,7 +54,7 @@ class FilePart(NamedTuple):
 
 
 def metadata_texts(data: bytes) -> Iterator[bytes | None]:
-    """Yield the content of everything in an image file that may hold text; inflated if it is compressed.
+    """Yield all content of an image file that may contain text, decompressed if necessary.
 
     None stands for a text that cannot be inflated, or is too large.
     """
@@ -71,7 +71,7 @@ def metadata_texts(data: bytes) -> Iterator[bytes | None]:
 
 
 def without_metadata(data: bytes) -> bytes:
-    """Return an image file without its metadata: the same pixels, and the same way up."""
+    """Return an image file without its metadata, but with the same pixels and orientation."""
     ending = image_type(data)
     parts = [part for part in _file_parts(data) if part.kind == "pixels"]
     exif = _exif_with_orientation(data)
@@ -150,7 +150,7 @@ def _jpeg_kind(marker: int, content: bytes) -> str:
 
 
 def _end_of_scan(data: bytes, start: int) -> int:
-    """Return where the compressed pixels of a scan end: at the next marker that is neither stuffing nor a restart."""
+    """Return the end of a scan's compressed data: the next marker other than stuffing and restart."""
     found = _NEXT_MARKER.search(data, start)
     return found.start() if found else len(data)
 
@@ -182,7 +182,7 @@ def _webp_file(parts: list[FilePart], exif: bytes) -> bytes:
 
 
 def _packed_text(part: FilePart) -> bytes | None:
-    """Return the compressed text of a PNG chunk; None if it has none."""
+    """Return the compressed text of a PNG chunk, or None."""
     rest = part.content.partition(b"\0")[2]
     if part.name in (b"zTXt", b"iCCP"):
         return rest[1:]
@@ -205,7 +205,7 @@ def _png_chunk(name: bytes, content: bytes) -> bytes:
 
 
 def _exif_with_orientation(data: bytes) -> bytes:
-    """Return EXIF data that holds the orientation of an image and nothing else; empty if it is upright."""
+    """Return EXIF data with only the orientation of an image; empty if the image is upright."""
     from PIL import ExifTags, Image  # here, because few files need it
 
     try:

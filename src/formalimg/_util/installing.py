@@ -1,4 +1,4 @@
-"""The command that adds an extra to this copy of formalimg: one place for all messages.
+"""The command that installs an extra of formalimg, shared by all messages.
 
 formalimg need not be on a package index: it is installed from a clone or a wheel. Where that still lies, the command
 names it, so that it also works after a `git pull` that brought a new extra. Elsewhere the plain name is enough: pip
@@ -25,7 +25,7 @@ def install_line(extra: str, *more: str) -> str:
 
 
 def import_pandas() -> Any:
-    """Return the module pandas; raise an error with advice if it is not installed."""
+    """Import pandas and return it; raise an error with advice if it is not installed."""
     try:
         return import_module("pandas")
     except ImportError as error:
@@ -33,7 +33,7 @@ def import_pandas() -> Any:
 
 
 def _source_arguments(extra: str) -> list[str]:
-    """Return what pip is to install: the clone or wheel that this copy came from if it is there, else the name."""
+    """Return the pip arguments: the source clone or wheel of this installation if it exists, else the package name."""
     from urllib.parse import unquote, urlsplit  # here, with what follows, because few commands print this
 
     origin = _origin()
@@ -53,7 +53,7 @@ def _source_arguments(extra: str) -> list[str]:
 
 @cache
 def _origin() -> dict[str, object]:
-    """Return what the installer noted about where this copy came from (PEP 610); nothing if it came by its name."""
+    """Return the installation source that the installer recorded (PEP 610); empty if installed by name."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
 

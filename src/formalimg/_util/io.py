@@ -1,4 +1,4 @@
-"""Files: atomic writes, which appear whole under their name or not at all, and reading of plain files.
+"""File helpers: atomic writes, and reads of regular files only.
 
 Plain files are opened without following symbolic links, and without waiting for the other end of a pipe.
 """
@@ -41,7 +41,7 @@ _KINDS = (
 
 
 def open_plain(path: str | os.PathLike[str], flags: int, *, dir_fd: int | None = None) -> int:
-    """Open a plain file, perhaps in an open folder, and return its descriptor; an `opener` for `open`."""
+    """Open a regular file, optionally relative to `dir_fd`, and return its descriptor; an `opener` for `open`."""
     try:
         descriptor = os.open(path, flags | _CAREFULLY, 0o666, dir_fd=dir_fd)
     except OSError as error:
@@ -57,7 +57,7 @@ def open_plain(path: str | os.PathLike[str], flags: int, *, dir_fd: int | None =
 
 
 def read_plain_bytes(path: str | os.PathLike[str], max_bytes: int, *, dir_fd: int | None = None) -> bytes:
-    """Return the content of a plain file, perhaps in an open folder."""
+    """Return the content of a regular file, optionally relative to `dir_fd`."""
     with open(open_plain(path, os.O_RDONLY, dir_fd=dir_fd), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > max_bytes:
@@ -66,7 +66,7 @@ def read_plain_bytes(path: str | os.PathLike[str], max_bytes: int, *, dir_fd: in
 
 
 def kind_of_special(path: str | os.PathLike[str], *, dir_fd: int | None = None) -> str:
-    """Return what a path is, as in "a symbolic link"; empty for a plain file and for what does not exist."""
+    """Return the kind of a special file, such as "a symbolic link"; empty for regular and missing files."""
     try:
         return _kind(os.lstat(path, dir_fd=dir_fd).st_mode)
     except (OSError, ValueError):
@@ -74,7 +74,7 @@ def kind_of_special(path: str | os.PathLike[str], *, dir_fd: int | None = None) 
 
 
 def refuse_special_file(path: str | os.PathLike[str]) -> None:
-    """Refuse what is neither a file nor a folder: reading a pipe waits for ever, and a device may never end.
+    """Raise an error unless the path is a file or folder, because reading pipes and devices may never end.
 
     A link to a file is one the user may give. A path that does not exist is left to whoever opens it; what the shell
     has opened, as /dev/stdin or for `<(…)`, is allowed.
@@ -90,13 +90,13 @@ def refuse_special_file(path: str | os.PathLike[str]) -> None:
 
 
 def refuse_special_files(folder: Path) -> None:
-    """Refuse a folder with something in it that is neither a file nor a folder, for libraries that would open it."""
+    """Raise an error if a folder contains pipes or other special files that libraries would open."""
     for path in sorted(folder.rglob("*")):
         refuse_special_file(path)
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a folder, or a link to one; not, if it is a link that leads back to itself."""
+    """Return whether an entry is a folder or a link to one; False for circular links."""
     try:
         return entry.is_dir()
     except OSError:
@@ -107,7 +107,7 @@ _OPENED_BY_SHELLS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
 def sizes_of_plain_files(folder: Path) -> dict[str, int]:
-    """Return the sizes of the plain files in a folder in bytes, by name; links and other special files are left out."""
+    """Return the sizes in bytes of the regular files in a folder, by name, excluding links and special files."""
     with os.scandir(folder) as entries:
         return {entry.name: entry.stat().st_size for entry in entries if entry.is_file(follow_symlinks=False)}
 
@@ -127,7 +127,7 @@ _FSYNC_THREADS = 16
 
 
 def atomic_write(path: Path, chunks: Iterable[bytes], *, fsync: bool = False, hint: str = "") -> None:
-    """Write a file that appears all at once under its name, or not at all; a replaced file keeps its permissions."""
+    """Write a file atomically, keeping the permissions of a replaced file."""
     # Plain strings: runs write thousands of small files, and Path objects take longer than the files.
     name = str(path)
     partial = os.path.join(os.path.dirname(name), f".{os.path.basename(name)}{PARTIAL_SUFFIX}")  # noqa: PTH118, PTH119, PTH120
@@ -149,7 +149,7 @@ def atomic_write(path: Path, chunks: Iterable[bytes], *, fsync: bool = False, hi
 
 
 def fsync_files(folder: Path, names: Iterable[str]) -> None:
-    """Wait until these files of a folder, and their names in it, are on disk and survive a loss of power."""
+    """Flush these files and their folder entries to disk, so that they survive a power failure."""
     paths = [folder / name for name in names]
     # At the same time, because a file system does all that are waiting in one go: that takes a tenth of the time.
     done = [_fsync_threads().submit(_fsync, path) for path in paths[1:]]
@@ -177,7 +177,7 @@ def _fsync(path: Path) -> None:
 
 
 def fsync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on disk, where the system can do that."""
+    """Flush the entries of a folder to disk, where the operating system supports it."""
     with contextlib.suppress(OSError):  # some file systems, and Windows, cannot; the files themselves are safe
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -187,7 +187,7 @@ def fsync_folder(folder: Path) -> None:
 
 
 def atomic_write_text(path: Path, text: str) -> Path:
-    """Write a UTF-8 text file durably and all at once, with its folder if necessary; return its path."""
+    """Write a UTF-8 text file durably and atomically, creating its folder if necessary; return its path."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -198,7 +198,7 @@ def atomic_write_text(path: Path, text: str) -> Path:
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
-    """Yield a new folder to write to, which takes its place when everything is written."""
+    """Yield a temporary folder that replaces `folder` once everything has been written."""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FormalimgError(f"{folder} is not empty: choose another folder, or empty it")
@@ -216,7 +216,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def merged_folder(folder: Path) -> Iterator[Path]:
-    """Yield a new folder whose files move into `folder` when everything is written; none may be there already."""
+    """Yield a temporary folder whose files are moved into `folder` at the end; existing files raise an error."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as made:
@@ -234,7 +234,7 @@ def merged_folder(folder: Path) -> Iterator[Path]:
 
 
 def _move(source: Path, target: Path) -> None:
-    """Move what is in a folder into another: whole folders where they are new."""
+    """Move the content of a folder into another, moving new subfolders as a whole."""
     for entry in [*source.iterdir()]:
         if (target / entry.name).is_dir():
             _move(entry, target / entry.name)
@@ -243,7 +243,7 @@ def _move(source: Path, target: Path) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Create a folder with these texts as files, all of them or none; names may contain folders."""
+    """Create a folder with these text files atomically; names may contain subfolders."""
     with atomic_folder(folder) as new:
         for name, text in files.items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
@@ -251,7 +251,7 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def _create(path: str, flags: int) -> int:
-    """Create a file that is new, whatever lies there: a link left in its place would be written through."""
+    """Create a new file, deleting any existing file or link instead of writing through it."""
     flags |= os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
         return os.open(path, flags, 0o666)
@@ -261,7 +261,7 @@ def _create(path: str, flags: int) -> int:
 
 
 def read_text(path: Path) -> str:
-    """Return the content of a UTF-8 text file, without a byte order mark."""
+    """Return the content of a UTF-8 text file without its byte order mark."""
     refuse_special_file(path)
     try:
         return path.read_bytes().decode("utf-8-sig")

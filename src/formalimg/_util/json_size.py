@@ -1,4 +1,4 @@
-"""The size of JSON before it is parsed: a byte of text may become a hundred bytes of objects."""
+"""Size limits for JSON before parsing, because small texts may expand to large objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[{,:]', re.DOTALL)
 
 
 def count_values(text: bytes | bytearray, limit: int) -> int:
-    """Return how many keys and values JSON has, empty lists included, without parsing it; `limit + 1` if it has more.
+    """Return the number of keys and values in a JSON text without parsing it, up to `limit + 1`.
 
     The text need not be JSON. What is within the limit may be counted too high by what strings contain. The time is
     linear, and short for texts within the limit.

@@ -1,4 +1,4 @@
-"""Laziness: names of a package that are imported on first access, and attributes that are computed on first access."""
+"""Lazy imports of a package's exports, and attributes computed on first access."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
 
     class lazy_property:  # noqa: N801 - named as the decorator that it is
-        """`functools.cached_property` without its lock, which costs half a microsecond, and which Python 3.12 dropped.
+        """`functools.cached_property` without its slow lock, which Python 3.12 removed.
 
         Two threads may both compute the attribute: it must not matter which of the two results is kept.
         """
@@ -34,7 +34,7 @@ else:
 
 
 def lazy_exports(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return the `__getattr__` and `__dir__` of a package that exports the names below its `if TYPE_CHECKING:`.
+    """Return `__getattr__` and `__dir__` for a package that exports the names imported under `if TYPE_CHECKING:`.
 
     Nothing is imported before a name is used, and each name is written where type checkers read it anyway.
     """
@@ -56,7 +56,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], object], Callable[[], li
 
 
 def _imported_names(path: str) -> Iterator[tuple[str, str]]:
-    """Yield each name that a file imports from a module, with the module."""
+    """Yield each name that a file imports from a module, together with the module."""
     import ast  # here, because programs that import from modules never need it
 
     with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to import than all of this

@@ -1,4 +1,4 @@
-"""Locks of files and folders that the system releases even if the process is killed, on every platform."""
+"""Cross-platform locks on files and folders that the system releases even if the process is killed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ATTEMPTS, _PAUSE = 5, 0.02
 
 
 def is_file_locked(path: Path) -> bool:
-    """Return whether a process holds the lock of a file; False if there is no such file, or no way to find out.
+    """Return whether a process holds the lock of a file; False if the file is missing or its lock unknown.
 
     Finding out takes the lock for a moment, which `lock_file` allows for.
     """
@@ -84,14 +84,14 @@ class LockedError(FormalimgError):
 
 
 class FolderLock:
-    """A lock held from `__init__` until `release`, or until the process ends."""
+    """A lock held from `__init__` until `release` or the end of the process."""
 
     def __init__(
         self,
         folder: Path,
         taken: str = "is being written by {holder}: wait until it is done, or stop it; nothing was changed",
     ) -> None:
-        """Take the lock."""
+        """Acquire the lock; raise an error if another process holds it."""
         try:
             # Without following links: a folder of somebody else must not choose which file is emptied.
             self._file: IO[str] = open(  # noqa: SIM115

@@ -1,4 +1,4 @@
-"""A limit on the memory that large pieces of work take together: where too little is free, they wait."""
+"""A limit on the total memory of large tasks, which wait until enough memory is free."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _CHECK_SECONDS = 0.2
 
 
 class MemoryGate:
-    """Bytes that may be in use at the same time, reserved in the order in which they were asked for.
+    """A memory budget in bytes, granted in order of request.
 
     Work that holds a reservation must never wait for another one of the same gate.
     """
 
     def __init__(self, capacity: int) -> None:
-        """Create a gate that is free."""
+        """Create a gate with its full capacity free."""
         self._capacity = capacity
         self._used = 0
         self._lock = threading.Lock()
         self._waiting: deque[tuple[Future[None], int]] = deque()
 
     async def acquire(self, size: int) -> Callable[[], None]:
-        """Wait until so many bytes are free; return what releases them."""
+        """Wait until `size` bytes are free and reserve them; return a function that releases them."""
         granted, size = self._enqueue(size)
         try:
             if not granted.done():
@@ -41,7 +41,7 @@ class MemoryGate:
         return lambda: self._release(size)
 
     def acquire_in_thread(self, size: int, check: Callable[[], None] = lambda: None) -> Callable[[], None]:
-        """Wait as `acquire` does, in a thread that blocks; what `check` raises ends it."""
+        """Wait as `acquire` does, from a blocking thread; `check` may raise an exception to stop waiting."""
         granted, size = self._enqueue(size)
         while True:
             try:
@@ -58,7 +58,7 @@ class MemoryGate:
 
     @asynccontextmanager
     async def reserve(self, size: int) -> AsyncIterator[None]:
-        """Reserve so many bytes for a piece of work."""
+        """Reserve `size` bytes within this context."""
         release = await self.acquire(size)
         try:
             yield
@@ -89,7 +89,7 @@ class MemoryGate:
 
 
 class AnswerReservation:
-    """What the large answers of one piece of work have reserved.
+    """Memory reserved for the large answers of one task.
 
     Its answers come one after the other, so it reserves once: waiting for more would be waiting for itself.
     """
@@ -101,27 +101,27 @@ class AnswerReservation:
 
     @property
     def is_reserved(self) -> bool:
-        """Whether there was a large answer."""
+        """Whether any memory is reserved."""
         return bool(self._releases)
 
     def keep(self, release: Callable[[], None]) -> None:
-        """Call this at the end of the work."""
+        """Register a function that releases a reservation at the end of the task."""
         self._releases.append(release)
 
     def pass_on(self) -> None:
-        """Leave what is reserved to the work around this one, which keeps the answer; if there is none, to the end."""
+        """Transfer the reservation to the enclosing task, or keep it until the end if there is none."""
         if self._outer is not None:
             self._outer._releases += self._releases
             self._releases = []
 
     def release(self) -> None:
-        """Release all that is reserved."""
+        """Release all reservations."""
         while self._releases:
             self._releases.pop()()
         self._released.set()
 
     async def wait_for_release(self) -> None:
-        """Wait until somebody else has released what is reserved."""
+        """Wait until another task has released the reservation."""
         self._released.clear()
         while self._releases:
             await self._released.wait()
@@ -132,7 +132,7 @@ _current: ContextVar[AnswerReservation | None] = ContextVar("formalimg_answer_me
 
 @contextmanager
 def answer_memory() -> Iterator[AnswerReservation]:
-    """Keep what large answers reserve within until the end."""
+    """Provide a reservation for large answers, which is released at the end of the context."""
     memory = AnswerReservation(_current.get())
     token = _current.set(memory)
     try:
@@ -143,14 +143,14 @@ def answer_memory() -> Iterator[AnswerReservation]:
 
 
 async def reserve_answer(gate: MemoryGate, size: int) -> None:
-    """Wait until a large answer may be read on."""
+    """Wait until there is enough memory to continue reading a large answer."""
     memory = _current.get()
     if memory is not None and not memory.is_reserved:
         memory.keep(await gate.acquire(size))
 
 
 def reserve_answer_in_thread(gate: MemoryGate, size: int, check: Callable[[], None]) -> None:
-    """Wait as `reserve_answer` does, in a thread that blocks; what `check` raises ends it."""
+    """Wait as `reserve_answer` does, from a blocking thread; `check` may raise an exception to stop waiting."""
     memory = _current.get()
     if memory is not None and not memory.is_reserved:
         memory.keep(gate.acquire_in_thread(size, check))

@@ -1,4 +1,4 @@
-"""Folders that are reached without symbolic links, and stay the same while files in them are read and replaced.
+"""Folders opened without following symbolic links, for reading and replacing the files in them safely.
 
 A descriptor of the folder is held, and its files are opened through it: a folder that is moved, or replaced by a link,
 after it was checked leads nowhere else. Windows has no such descriptors; there the names are checked, no more.
@@ -22,29 +22,29 @@ _NOT_PLAIN = "it is reached through a link, or is no folder"
 
 
 class PlainFolder:
-    """An open folder; names are those of files directly in it."""
+    """An open folder, whose methods take the names of files directly in it."""
 
     def __init__(self, path: Path, descriptor: int | None) -> None:
         """Use `open_plain_folder` instead."""
         self.path, self._descriptor = path, descriptor
 
     def has_file(self, name: str) -> bool:
-        """Return whether there is a plain file of this name."""
+        """Return whether the folder contains a regular file with this name."""
         try:
             return stat.S_ISREG(os.lstat(self._name(name), dir_fd=self._descriptor).st_mode)
         except OSError:
             return False
 
     def open(self, name: str, flags: int) -> int:
-        """Open a plain file; see `open_plain`."""
+        """Open a regular file; see `open_plain`."""
         return open_plain(self._name(name), flags, dir_fd=self._descriptor)
 
     def read(self, name: str, max_bytes: int) -> bytes:
-        """Return the content of a plain file; see `read_plain_bytes`."""
+        """Return the content of a regular file; see `read_plain_bytes`."""
         return read_plain_bytes(self._name(name), max_bytes, dir_fd=self._descriptor)
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write a file durably; it appears all at once under its name."""
+        """Write a file durably and atomically."""
         partial = self._name(f".{name}.part")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(partial, dir_fd=self._descriptor)
@@ -68,7 +68,7 @@ class PlainFolder:
 
 @contextmanager
 def open_plain_folder(path: Path, root: Path) -> Iterator[PlainFolder]:
-    """Open a folder below a root, or the root itself, which alone may be a link."""
+    """Open a folder below a root without following links; only the root itself may be a link."""
     parts = path.relative_to(root).parts
     if ".." in parts:
         raise NotADirectoryError(errno.ENOTDIR, _NOT_PLAIN, str(path))

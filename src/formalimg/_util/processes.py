@@ -1,4 +1,4 @@
-"""Worker processes that find modules where this process finds them: never in the folder it happens to stand in."""
+"""Worker processes that never import modules from the current folder by accident."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 
 
 class _SafeProcess(SpawnProcess):
-    """A spawned process whose interpreter starts without the current folder on its path."""
+    """A spawned process whose interpreter starts without the current folder on `sys.path`."""
 
     @staticmethod
     def _Popen(process_obj: Any) -> Any:  # noqa: N802  # the name that multiprocessing calls
@@ -26,7 +26,7 @@ class _SafeSpawnContext(SpawnContext):
 
 
 def spawn_context() -> SpawnContext:
-    """Return a context of multiprocessing that spawns processes, its tracker of resources included, with a safe path.
+    """Return a multiprocessing context that spawns processes and its resource tracker with a safe path.
 
     A spawned interpreter imports multiprocessing before it learns the path of its parent: a `multiprocessing.py` in the
     current folder would be executed.
@@ -38,7 +38,7 @@ def spawn_context() -> SpawnContext:
 
 @contextmanager
 def temporary_environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set variables of the environment for a while, and put back what they were."""
+    """Set environment variables within a context and restore them at the end."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

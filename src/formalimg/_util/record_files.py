@@ -1,4 +1,4 @@
-"""Read lists that users write, strictly, and tables that others have published, leniently: JSON Lines, JSON, CSV."""
+"""Readers for users' lists (strict) and published tables (lenient) in JSON Lines, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOO_LONG = "cannot read {}: it has more than {:,} bytes, split it"
 
 
 def read_records(place: Path, only: str) -> list[Mapping[str, Any]]:
-    """Return the records of a JSON Lines, JSON or CSV file; of any other file, its lines under the name `only`."""
+    """Return the records of a JSON Lines, JSON or CSV file, or the lines of any other file as the field `only`."""
     try:
         text = read_file_bytes(place).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -51,7 +51,7 @@ def read_records(place: Path, only: str) -> list[Mapping[str, Any]]:
 
 
 def read_file_bytes(place: Path) -> bytes:
-    """Return the content of a file that holds a list."""
+    """Return the content of a list file."""
     try:
         refuse_special_file(place)
         with place.open("rb") as file:
@@ -64,22 +64,22 @@ def read_file_bytes(place: Path) -> bytes:
 
 
 class TableRecord(NamedTuple):
-    """A record of a published table: its place, and its fields, with names in small letters and underscores."""
+    """A record of a published table: its location, and its fields with names in snake case."""
 
     where: str
     fields: dict[str, Any]
 
     @classmethod
     def of(cls, where: str, record: Mapping[Any, Any]) -> TableRecord:
-        """Return a record whose names may be written in any way."""
+        """Build a record, normalizing its field names."""
         return cls(where, {_plain_name(str(name)): value for name, value in record.items()})
 
     def first(self, names: tuple[str, ...]) -> Any:
-        """Return the first of these fields that is there and not empty; None if there is none."""
+        """Return the first of these fields that is present and not empty, or None."""
         return next((found for name in names if (found := self.fields.get(name)) not in (None, "")), None)
 
     def text(self, names: tuple[str, ...]) -> str:
-        """Return the first of these fields as a text on one line; empty if it is no text or number."""
+        """Return the first non-empty field as a single line; empty if it is neither a string nor a number."""
         found = self.first(names)
         return " ".join(str(found).split()) if isinstance(found, str | int | float) else ""
 
@@ -90,12 +90,12 @@ def _plain_name(name: str) -> str:
 
 
 def read_table(place: Path, skip: Callable[[str, str], None]) -> list[TableRecord]:
-    """Return the records of a table that somebody else made, as `iterate_table` yields them."""
+    """Return the records of a third-party table as a list; see `iterate_table`."""
     return list(iterate_table(place, skip))
 
 
 def iterate_table(place: Path, skip: Callable[[str, str], None]) -> Iterator[TableRecord]:
-    """Yield the records of a table that somebody else made: a JSON Lines, JSON or CSV file.
+    """Yield the records of a third-party table in JSON Lines, JSON or CSV.
 
     Bytes that are no text are replaced. A JSON object of objects is a list of them, each with its key as `id`. A file
     is read as records are taken, except for JSON, whose values are counted before.
@@ -113,7 +113,7 @@ def iterate_table(place: Path, skip: Callable[[str, str], None]) -> Iterator[Tab
 
 
 def _lines(place: Path, newline: str) -> Iterator[str]:
-    """Yield the lines of a file that holds a list."""
+    """Yield the lines of a list file."""
     try:
         refuse_special_file(place)
         with place.open(encoding="utf-8-sig", errors="replace", newline=newline) as file:

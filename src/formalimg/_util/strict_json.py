@@ -1,4 +1,4 @@
-"""JSON, TOML and columns of databases that anybody may have written.
+"""Strict parsing of untrusted JSON, TOML and database columns.
 
 Duplicate keys, NaN and Infinity are errors, what is written can be stored as UTF-8, and TOML is parsed in linear time.
 Values of a database have the types and ranges that we write, or are errors.
@@ -16,18 +16,18 @@ from formalimg._util.text import truncate
 
 
 def loads_strict(text: str | bytes | bytearray) -> Any:
-    """Parse a JSON text."""
+    """Parse JSON strictly."""
     return json.loads(text, object_pairs_hook=reject_duplicate_keys, parse_constant=reject_constant)
 
 
 def dumps_storable(value: object) -> str:
-    """Return the value as JSON that can be encoded as UTF-8; lone surrogates, which some models write, are escaped."""
+    """Serialize the value to JSON that can be encoded as UTF-8, escaping lone surrogates."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return text if is_utf8(text) else json.dumps(value, allow_nan=False)
 
 
 def is_text(found: object) -> TypeGuard[str]:
-    """Return whether it is a string that can be encoded as UTF-8: a lone surrogate cannot."""
+    """Return whether the object is a string that can be encoded as UTF-8, without lone surrogates."""
     return isinstance(found, str) and is_utf8(found)
 
 
@@ -41,7 +41,7 @@ def is_utf8(text: str) -> bool:
 
 
 def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object from its pairs; an `object_pairs_hook` that refuses duplicate keys."""
+    """Build a dictionary from key-value pairs; an `object_pairs_hook` that rejects duplicate keys."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         counts = Counter(name for name, _ in pairs)
@@ -50,7 +50,7 @@ def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def reject_constant(word: str) -> None:
-    """Refuse NaN and Infinity; a `parse_constant` hook."""
+    """Raise an error for NaN and Infinity; a `parse_constant` hook."""
     raise ValueError(f"{word} is not a JSON number")
 
 
@@ -65,7 +65,7 @@ _DOTTED_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MAX_DOTS}}}
 
 
 def parse_toml(data: bytes) -> dict[str, Any]:
-    """Return the table of a TOML text."""
+    """Parse a TOML document."""
     import tomllib  # here, because few need it
 
     text = data.decode("utf-8")
@@ -94,52 +94,52 @@ Kind = TypeVar("Kind")
 
 
 class StoredValueError(ValueError):
-    """A stored value that we would not have written; whoever reads the file tells the user which file it is."""
+    """Raised for a stored value that formalimg would not have written; the caller adds the file name."""
 
 
 def wrong_value(name: str, value: object) -> StoredValueError:
-    """Return the error for a value of a column or field."""
+    """Return the error for an invalid value of a column or field."""
     shown = f"{type(value).__name__} of {len(value):,}" if isinstance(value, str | bytes) and len(value) > 99 else value
     return StoredValueError(f"{name} cannot be {truncate(ascii(shown), 80, 20)}")
 
 
 def stored_text(value: object, name: str, limit: int = MAX_TEXT) -> str:
-    """Return a text of limited length."""
+    """Return the value if it is a string within the length limit, else raise an error."""
     if type(value) is not str or len(value) > limit:
         raise wrong_value(name, value)
     return value
 
 
 def stored_integer(value: object, name: str, low: int = 0, high: int = MAX_NUMBER) -> int:
-    """Return an integer within limits."""
+    """Return the value if it is an integer within the limits, else raise an error."""
     if type(value) is not int or not low <= value <= high:
         raise wrong_value(name, value)
     return value
 
 
 def stored_number(value: object, name: str, low: float = 0.0, high: float = MAX_COST) -> float:
-    """Return a finite number within limits."""
+    """Return the value if it is a finite number within the limits, else raise an error."""
     if type(value) not in (int, float) or not low <= value <= high:  # type: ignore[operator]
         raise wrong_value(name, value)
     return value  # type: ignore[return-value]
 
 
 def stored_digest(value: object, name: str) -> str:
-    """Return a SHA-256 digest."""
+    """Return the value if it is a SHA-256 digest, else raise an error."""
     if type(value) is not str or not SHA256.fullmatch(value):
         raise wrong_value(name, value)
     return value
 
 
 def stored_file_name(value: object, name: str) -> str:
-    """Return the name of a file without any path."""
+    """Return the value if it is a file name without a path, else raise an error."""
     if type(value) is not str or not 0 < len(value) <= 255 or value in (".", "..") or re.search(r"[/\\\0]", value):
         raise wrong_value(name, value)
     return value
 
 
 def stored_json(text: object, name: str, kind: type[Kind]) -> Kind:
-    """Return the value of a JSON text, which must be of this type, with limited depth and numbers."""
+    """Parse a JSON text whose value must be of type `kind`, with limits on depth and numbers."""
     if type(text) is not str:
         raise wrong_value(name, text)
     decoder = _EXACT if _UNUSUAL_NUMBER.search(text) else _FAST
@@ -155,7 +155,7 @@ def stored_json(text: object, name: str, kind: type[Kind]) -> Kind:
 
 
 def require_shallow(value: object, name: str) -> None:
-    """Refuse data that is nested so deep that functions which walk through it would fail."""
+    """Raise an error for data nested so deeply that recursive functions would fail."""
     level = [value]
     for _ in range(_MAX_DEPTH):
         level = [

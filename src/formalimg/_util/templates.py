@@ -1,4 +1,4 @@
-"""Jinja2 templates of a package, with everything escaped; jinja2 is imported when the first one is rendered."""
+"""Jinja2 templates of a package with autoescaping; jinja2 is imported on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORBIDDEN = re.compile(f"[\0-\x08\x0b\x0c\x0e-\x1f{HIDDEN}\ufdd0-\ufdef\ufffe\u
 
 
 def render_template(package: str, template: str, **values: object) -> Markup:
-    """Return a template under `templates/` of a package, filled in. Values are escaped unless they are markup."""
+    """Render a template from the package's `templates/` folder. Values are escaped unless they are markup."""
     from markupsafe import Markup
 
     return Markup(environment(package).get_template(template).render(values))
@@ -24,7 +24,7 @@ def render_template(package: str, template: str, **values: object) -> Markup:
 
 @cache
 def environment(package: str) -> Environment:
-    """Return the Jinja2 environment of a package: autoescape on, undefined names are errors."""
+    """Return the Jinja2 environment of a package, in which undefined names raise errors."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
@@ -38,7 +38,7 @@ def environment(package: str) -> Environment:
 
 
 def printable(text: str) -> str:
-    """Return text in which characters that no page may contain, or that are obeyed or hidden, are shown as a dot."""
+    """Replace control characters and characters that are invalid in pages or invisible by a dot."""
     return _FORBIDDEN.sub("·", text)
 
 

@@ -1,4 +1,4 @@
-"""Text for others to show, without control characters: messages, JSON, and cells that spreadsheets do not execute."""
+"""Safe output text: messages and JSON without control characters, and CSV cells that are not executed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONTROLS = re.compile(f"[\0-\x08\x0b-\x1f{HIDDEN}\u061c\u200e\u200f]")
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    r"""Return the text with control characters written out, such as `\x1b`, so that no terminal obeys them.
+    r"""Return the text with control characters escaped, such as `\x1b`, so that terminals ignore them.
 
     Characters beyond ASCII are written as JSON writes them, so that JSON stays the same data.
     """
@@ -43,7 +43,7 @@ _EXECUTED = re.compile("'*[=+\\-@\\t\\n\\r\uff1d\uff0b\uff0d\uff20]")
 
 
 def csv_cell(value: object) -> object:
-    """Return a cell for a CSV file, in which nothing is executed or obeyed.
+    """Return a CSV cell that spreadsheets do not execute, with control characters escaped.
 
     Text that a spreadsheet would execute has an apostrophe in front, which `read_csv_cell` takes off again. Control
     characters are written out, except for newlines and tabs. Numbers stay numbers, also as text.
@@ -55,14 +55,14 @@ def csv_cell(value: object) -> object:
 
 
 def csv_table(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV, the first of which has the heads; every cell is a `csv_cell`."""
+    """Format rows as CSV, with the header as the first row and every cell converted by `csv_cell`."""
     page = io.StringIO(newline="")
     csv.writer(page, lineterminator="\n").writerows(map(csv_cell, row) for row in rows)
     return page.getvalue()
 
 
 def read_csv_cell(text: str) -> str:
-    """Return the text of a cell that `csv_cell` may have put an apostrophe in front of."""
+    """Return the text of a cell without the apostrophe that `csv_cell` adds."""
     return text[1:] if text.startswith("'") and _EXECUTED.match(text) else text
 
 
@@ -71,7 +71,7 @@ def _is_number(text: str) -> bool:
 
 
 def truncate(message: str, head: int, tail: int) -> str:
-    """Return the message on one line, cut in the middle to `head` + `tail` characters, without control characters.
+    """Return the message on one line, truncated in the middle to `head` + `tail` characters.
 
     Messages quote what users and servers sent, which may be endless or hold terminal escapes.
     """
@@ -81,12 +81,12 @@ def truncate(message: str, head: int, tail: int) -> str:
 
 
 def json_text(data: object, indent: int | None = 2) -> str:
-    """Return data as JSON with a newline at its end; control characters in it are written out."""
+    """Serialize data to JSON with a trailing newline and escaped control characters."""
     return f"{visible(json.dumps(data, indent=indent, ensure_ascii=False))}\n"
 
 
 def counts_text(counts: Mapping[str, int], shown: int | None = None) -> str:
-    """Return values with their counts, the most frequent first; optionally only some of them."""
+    """Format values with their counts, most frequent first, optionally limited to the first `shown` values."""
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     more = "" if shown is None or len(ordered) <= shown else f", and {len(ordered) - shown} more"
     return ", ".join(f"{value} {count}" for value, count in ordered[:shown]) + more

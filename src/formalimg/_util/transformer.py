@@ -1,4 +1,4 @@
-"""Transformer layers in numpy, for inference with the small networks that the package ships."""
+"""Transformer layers in numpy, for inference with the small networks bundled with the package."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROTARY_BASE = 1_000
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of a network, or of a part of it whose names begin with `prefix`."""
+    """The weights of a network, or of the submodule whose names start with `prefix`."""
 
     arrays: Mapping[str, Floats]
     prefix: str = ""
@@ -32,11 +32,11 @@ class Weights:
         return self.arrays[self.prefix + name]
 
     def part(self, name: str) -> Weights:
-        """Return the weights of a part."""
+        """Return the weights of a submodule."""
         return Weights(self.arrays, f"{self.prefix}{name}.")
 
     def parts(self, name: str) -> list[Weights]:
-        """Return the weights of each layer of a list."""
+        """Return the weights of each layer in a list of layers."""
         start = f"{self.prefix}{name}."
         numbers = {int(key[len(start) :].split(".")[0]) for key in self.arrays if key.startswith(start)}
         return [self.part(f"{name}.{number}") for number in sorted(numbers)]
@@ -47,14 +47,14 @@ class Weights:
 
 
 class KeysValues(NamedTuple):
-    """What attention looks at: keys and values of each head."""
+    """Keys and values of each attention head."""
 
     keys: Floats
     values: Floats
 
 
 def keys_values(weights: Weights, to: Floats, rotation: Rotation | None = None) -> KeysValues:
-    """Return the normed keys, rotated by their positions if there are any, and the values."""
+    """Return the normalized keys, with rotary positions if given, and the values."""
     both = weights.linear("key_value", to)
     half = both.shape[1] // 2
     keys = norm(_split(both[:, :half])) * weights["key_gain"]
@@ -62,7 +62,7 @@ def keys_values(weights: Weights, to: Floats, rotation: Rotation | None = None) 
 
 
 def attend(weights: Weights, x: Floats, to: KeysValues, rotation: Rotation | None = None) -> Floats:
-    """Apply attention with normed queries, rotated by their positions if there are any."""
+    """Apply attention with normalized queries, with rotary positions if given."""
     query = norm(_split(weights.linear("query", x))) * weights["query_gain"]
     if rotation is not None:
         query = _rotate(query, rotation)
@@ -75,7 +75,7 @@ def attend(weights: Weights, x: Floats, to: KeysValues, rotation: Rotation | Non
 
 
 def encoder_layer(weights: Weights, x: Floats, rotation: Rotation | None = None) -> Floats:
-    """Apply self-attention and a feed-forward network, each with a norm before it."""
+    """Apply self-attention and a feed-forward network, each with pre-normalization."""
     normal = norm(x) * weights["attention_gain"]
     attention = weights.part("attention")
     x = x + attend(attention, normal, keys_values(attention, normal, rotation), rotation)
@@ -88,24 +88,24 @@ def feed_forward(weights: Weights, x: Floats) -> Floats:
 
 
 def norm(x: Floats) -> Floats:
-    """Norm the last dimension to a root mean square of 1."""
+    """Apply RMS normalization over the last dimension."""
     return np.asarray(x / np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True) + np.float32(1e-6)))
 
 
 def gelu(x: Floats) -> Floats:
-    """Apply the activation, in its approximation by tanh."""
+    """Apply the GELU activation in its tanh approximation."""
     inner = np.float32(0.7978845608) * (x + np.float32(0.044715) * x * x * x)
     return np.asarray(np.float32(0.5) * x * (1 + np.tanh(inner)))
 
 
 def softmax(x: Floats) -> Floats:
-    """Return probabilities along the last dimension."""
+    """Apply softmax over the last dimension."""
     powers = np.exp(x - x.max(axis=-1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
 def rotary(positions: Integers) -> Rotation:
-    """Return the rotation of each position."""
+    """Return the rotary embedding of each position."""
     speeds = ROTARY_BASE ** (-np.arange(HEAD_SIZE // 2) / (HEAD_SIZE // 2))
     angles = positions[:, None] * speeds
     return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
@@ -113,14 +113,14 @@ def rotary(positions: Integers) -> Rotation:
 
 @lru_cache
 def grid_positions(side: int, size: int) -> Floats:
-    """Return fixed features of the patches of a square image, row by row: sines and cosines."""
+    """Return fixed sinusoidal features of the patches of a square image, row by row."""
     angles = np.arange(side)[:, None] * _frequencies(size // 4)
     line = np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
     return np.concatenate([np.repeat(line, side, axis=0), np.tile(line, (side, 1))], axis=1)
 
 
 def time_features(time: float, size: int) -> Floats:
-    """Return fixed features of a time between 0 and 1."""
+    """Return fixed sinusoidal features of a time between 0 and 1."""
     angles = 1000 * time * _frequencies(size // 2)
     return np.concatenate([np.sin(angles), np.cos(angles)]).astype(np.float32)
 

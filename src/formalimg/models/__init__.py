@@ -1,4 +1,4 @@
-"""Models: what makes images, and what answers questions about them."""
+"""Model interfaces, built-in models and providers."""
 
 from formalimg._util.lazy import lazy_exports
 

@@ -1,4 +1,4 @@
-"""What models exchange: requests, results and messages, usage, identity of providers, and call errors."""
+"""Requests, results, messages, usage, provider identity and call errors that models exchange."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ CallErrorKind: TypeAlias = Literal[
 
 
 class Identified(Protocol):
-    """Identity of a provider: two with the same name and settings are taken to be the same."""
+    """Identity of a provider: two providers with the same name and settings are considered equal."""
 
     @property
     def name(self) -> str:
-        """Name as users write it, `provider/model`."""
+        """Display name in the form `provider/model`."""
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """Everything besides the input that shapes the results. Must not contain secrets: they are stored and shown."""
+        """Everything except the input that affects the results. Must not contain secrets: it is stored and shown."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens and images that a call used, as far as the provider reports them.
+    """Tokens and images that a call used, if the provider reports them.
 
     Attributes:
         input_tokens: tokens sent.
@@ -58,11 +58,11 @@ class Usage:
 
 
 class NotStartedError(Exception):
-    """The run was stopped before a request was done: the request is left for when the run is resumed."""
+    """Raised when the run is stopped before a request is sent; resuming the run sends the request."""
 
 
 class CallError(Exception):
-    """A provider call that gave no result. Its texts must not contain an API key.
+    """A provider call that returned no result. Its message must not contain an API key.
 
     Attributes:
         kind: category of the failure, the same for all providers.
@@ -104,7 +104,7 @@ class ImageRequest:
 
 @dataclass(frozen=True)
 class Generated:
-    """An image was generated."""
+    """A generated image."""
 
     data: bytes  # the file as received: PNG, JPEG or WebP
     # what was actually used (model id, size, steps …), as far as the model reports it
@@ -123,7 +123,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Failed:
-    """No image was received, and it is unknown what the model would have generated: an outage, a timeout."""
+    """No image was received because of an error such as an outage or a timeout."""
 
     reason: str  # what happened, on one line
     absent: bool = False  # no generation was attempted: the image should have existed already and does not
@@ -136,18 +136,18 @@ ImageResult: TypeAlias = Generated | Refused | Failed
 
 @runtime_checkable
 class PremadeImageModel(Protocol):
-    """An image model with premade images, which can report beforehand which ones it has."""
+    """An image model that serves premade images and can report in advance which of them exist."""
 
     def match(self, images: Sequence[RequestedImage]) -> MatchReport:
-        """Match files to these images, given in the order of the suite. Must be called before `run --no-judge`."""
+        """Match files to these images, given in suite order. Must be called before `run --no-judge`."""
 
     def fingerprint(self, item: str, sample: int) -> str:
-        """Return a short text that changes when the file of an image does; the same for all missing ones."""
+        """Return a short string that changes when the image file changes; missing files share one value."""
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """An image in a message: the bytes of the file and its media type, such as image/png."""
+    """An image in a message: the file content and its media type, such as image/png."""
 
     data: bytes
     media_type: str
@@ -155,7 +155,7 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a conversation: role and ordered parts, each text or image."""
+    """One message of a conversation: a role and an ordered sequence of text and image parts."""
 
     role: Literal["system", "user", "assistant"]
     parts: tuple[str | Attachment, ...]
@@ -163,7 +163,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Completion:
-    """Raw response of a provider, before it is parsed.
+    """Raw response of a provider before parsing.
 
     Attributes:
         text: the generated text.
@@ -184,7 +184,7 @@ class Completion:
 
 
 class ChatProvider(Identified, Protocol):
-    """One API call to a chat model. Retries, rate limits, cache and parsing are added by `build_chat_model`."""
+    """One API call to a chat model. `build_chat_model` adds retries, rate limits, caching and parsing."""
 
     async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
         """Send one request."""
@@ -206,7 +206,7 @@ class Answered(Generic[AnswerType]):
 
 @dataclass(frozen=True)
 class Unanswered:
-    """No answer, or none that can be parsed: never a guess."""
+    """A missing or unparseable answer; the answer is never guessed."""
 
     # the model refused, its answers cannot be parsed, or no response was received
     kind: Literal["refused", "unreadable", "failed"]

@@ -1,4 +1,4 @@
-"""Cache of chat answers, and de-duplication of questions: the same question is paid for once."""
+"""Cache of chat answers with de-duplication of concurrent questions, so that each question is paid for once."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ADVICE = (
 def cache_key(
     name: str, settings: Mapping[str, Setting], messages: Sequence[Message], schema: Mapping[str, object]
 ) -> str:
-    """Return a hash of everything that shapes an answer."""
+    """Return a hash of everything that affects an answer."""
     turns = [[message.role, [_hash_part(part) for part in message.parts]] for message in messages]
     content = [name, dict(settings), turns, schema]
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
@@ -68,7 +68,7 @@ def _parse_served(text: object) -> dict[str, Setting]:
 
 
 def _parse_first_tokens(text: object) -> dict[str, float]:
-    """Return the probabilities of first tokens, which are stored as a text inside `served`."""
+    """Parse the first-token probabilities that are stored as text inside `served`."""
     probabilities = {} if text is None else stored_json(text, _FIRST_TOKENS, dict)
     for value in probabilities.values():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -77,10 +77,10 @@ def _parse_first_tokens(text: object) -> dict[str, float]:
 
 
 class AnswerCache:
-    """Parseable answers by cache key, in SQLite. Safe for several threads and processes."""
+    """Parseable answers by cache key, stored in SQLite. Safe for multiple threads and processes."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the cache in this folder, or create it."""
+        """Open the cache in this folder, creating it if necessary."""
         self._lock = threading.Lock()
         path = folder / CACHE_FILE
         try:
@@ -95,7 +95,7 @@ class AnswerCache:
             raise FormalimgError(f"cannot open the answer cache {path} ({error}): {_ADVICE}") from None
 
     def get(self, key: str) -> Completion | None:
-        """Return the cached answer, or None. Its usage is zero: it was paid for already."""
+        """Return the cached answer, or None. Its usage is zero because it was already paid for."""
         select = "SELECT text, served FROM answers WHERE question = ?"
         with self._lock, contextlib.suppress(sqlite3.Error):  # an unreadable cache is a cache miss
             try:
@@ -117,7 +117,7 @@ class AnswerCache:
         return None
 
     def put(self, key: str, completion: Completion) -> None:
-        """Store a complete answer. The first one stays, so that all later callers get the same."""
+        """Store a complete answer. An existing answer is not overwritten, so that all callers get the same one."""
         if completion.ended != "stop":
             raise ValueError(f"an answer that ended by {completion.ended} is not worth remembering")
         served = dict(completion.served)  # what log-probabilities told goes with it, if they told anything
@@ -129,18 +129,18 @@ class AnswerCache:
             self._connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def delete(self, key: str) -> None:
-        """Delete an answer that cannot be used, so that the model is asked again."""
+        """Delete an unusable answer, so that the model is asked again."""
         with self._lock, contextlib.suppress(sqlite3.Error):
             self._connection.execute("DELETE FROM answers WHERE question = ?", (key,))
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the database."""
         self._connection.close()
 
 
 @dataclass
 class CurrentQuestion:
-    """A question that is being asked, and by how many."""
+    """A question in progress, with its answer and the number of its callers."""
 
     # the answer, as soon as one of them has it. Beside the cache, because a full disk keeps nothing
     answer: Completion | None = None
@@ -154,7 +154,7 @@ _questions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, CurrentQuesti
 
 @asynccontextmanager
 async def single_flight(key: str) -> AsyncIterator[CurrentQuestion]:
-    """Wait for whoever is asking this question, then yield it: with an answer, or to be asked by the caller.
+    """Wait for any other caller asking the same question, then yield the question.
 
     One at a time: if the first gets no answer or is cancelled, the next tries itself, and nobody else is cancelled.
     """

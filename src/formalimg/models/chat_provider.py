@@ -1,4 +1,4 @@
-"""Chat providers: adds retries, rate limits, structured output, prices and the cache to a single API call."""
+"""Chat providers: adds retries, rate limits, structured output, prices and caching to a single API call."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _LENGTH_LIMITS = ("max_tokens", "max_completion_tokens")
 
 
 def estimate_input(model: str, messages: Sequence[Message], schema: Mapping[str, object]) -> int:
-    """Estimate the tokens of a request; the schema of the answer may be sent along, at most twice."""
+    """Estimate the input tokens of a request, including the answer schema, which may be sent twice."""
     image_tokens = next((count for part, count in _MANY_IMAGE_TOKENS.items() if part in model), _IMAGE_TOKENS)
     size, tokens = 2 * len(json.dumps(schema)), 0
     for message in messages:
@@ -67,13 +67,13 @@ def estimate_input(model: str, messages: Sequence[Message], schema: Mapping[str,
 
 
 def maximum_output(settings: Mapping[str, Setting]) -> int | None:
-    """Return the most tokens that an answer can have by these settings; None if they set no limit."""
+    """Return the output token limit in these settings, or None if they set no limit."""
     limits = [settings.get(prefix + name) for name in _LENGTH_LIMITS for prefix in ("", "extra.")]
     return max((int(limit) for limit in limits if limit is not None and str(limit).isdecimal()), default=None)
 
 
 def complete_usage(reported: Usage, received: int, *, sent: Callable[[], int], longest: int | None) -> Usage:
-    """Return the usage of a call, with an estimate of what its provider left out."""
+    """Return the usage of a call, estimating counts that the provider did not report."""
     if reported.input_tokens:
         return reported
     limit = _LONGEST_ANSWER if longest is None else longest
@@ -90,7 +90,7 @@ _log = logging.getLogger(__name__)
 
 
 class ProviderChatModel:
-    """The chat model of a provider."""
+    """A chat model backed by a provider."""
 
     def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter) -> None:
         self.name = mask_secrets(provider.name)
@@ -104,7 +104,7 @@ class ProviderChatModel:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """Everything besides the messages that shapes the answers, with the version of how models are asked."""
+        """All settings except the messages that affect the answers, including the version of the question format."""
         return {
             **self._settings.of(self._provider.settings),
             "asking": _VERSION,
@@ -112,7 +112,7 @@ class ProviderChatModel:
         }
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
-        """Ask, and parse the answer as a Pydantic type; retry what cannot be parsed, then return `Unanswered`.
+        """Ask a question and parse the answer as a Pydantic type; return `Unanswered` if all retries fail.
 
         Whoever asks the same while it is being asked waits for that answer, which is then paid for once.
         """
@@ -134,7 +134,7 @@ class ProviderChatModel:
             return await self._ask(key, messages, schema, answer_type, current)
 
     async def forget(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> None:
-        """Remove a cached answer that has the requested form and still cannot be used."""
+        """Remove a cached answer that was parsed successfully but cannot be used."""
         await self._drop(cache_key(self.name, self.settings, messages, answer_schema(answer_type)))
 
     async def _ask(
@@ -182,7 +182,7 @@ class ProviderChatModel:
         return Unanswered("unreadable", reason, raw, spent.usage, spent.cost)
 
     async def _complete(self, messages: Sequence[Message], schema: Mapping[str, object]) -> Completion:
-        """Make one call. A provider may find out during a run that its server has no structured output."""
+        """Make one call, with the schema as text if the server is found not to support structured output."""
         sent = None if schema == TEXT_SCHEMA else schema
         if sent is not None and sent != OBJECT_SCHEMA and not getattr(self._provider, "supports_schema", True):
             messages = with_format(messages, schema)
@@ -201,7 +201,7 @@ class ProviderChatModel:
 def build_chat_model(
     provider: ChatProvider, *, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY, limiter: RateLimiter | None = None
 ) -> ProviderChatModel:
-    """Build a chat model from a provider: adds rate limits, retries, timeouts, prices, the cache and answer parsing.
+    """Build a chat model from a provider, adding rate limits, retries, timeouts, prices, caching and answer parsing.
 
     Args:
         provider: makes the calls. If its attribute `supports_schema` is False, the schema is sent as text in the
@@ -214,7 +214,7 @@ def build_chat_model(
 
 
 class SchemaProvider:
-    """A chat provider whose server may enforce the schema of an answer; subclasses send the requests.
+    """A chat provider whose server may enforce the answer schema; subclasses send the requests.
 
     In the mode `json_schema` the schema is sent, in `json_object` any JSON is asked for, and in `none` nothing. The
     last is the mode once the server rejects schemas: then they are text in the messages.
@@ -230,11 +230,11 @@ class SchemaProvider:
 
     @property
     def supports_schema(self) -> bool:
-        """Whether the server enforces the schema of an answer."""
+        """Whether the server enforces the answer schema."""
         return self._mode == "json_schema"
 
     async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
-        """Send one request; a second one, with the schema as text, if the server rejects schemas."""
+        """Send one request, and retry it with the schema as text if the server rejects schemas."""
         completion, rejected = await self._with_schema(self._send, messages, schema)
         if rejected and self.marks_rejection:
             return replace(completion, served={**completion.served, "schema": "none"})
@@ -249,7 +249,7 @@ class SchemaProvider:
         messages: Sequence[Message],
         schema: Mapping[str, object] | None,
     ) -> tuple[Completion, bool]:
-        """Call `send(messages, schema, mode)`, and once more without the schema if the server rejects it."""
+        """Call `send(messages, schema, mode)`, and retry it without the schema if the server rejects schemas."""
         mode = "none" if schema is None else self._mode
         if schema == OBJECT_SCHEMA and mode != "none":
             mode = "json_object"

@@ -28,7 +28,7 @@ _MAX_STDERR = 64 * 1024  # number of bytes that are read from the end of standar
 
 
 class CommandModel:
-    """A program as an image model, started anew for each image and never through a shell.
+    """A program as an image model, started once per image and never through a shell.
 
     The prompt replaces `{prompt}` in the arguments, and is in the environment as `FORMALIMG_PROMPT` and on standard
     input. Likewise, but for the last, `{seed}`, `{size}` (in pixels), `{out}` (the file to write) and `{reference}` (a
@@ -123,7 +123,7 @@ def _placeholder_values(request: ImageRequest, folder: Path) -> dict[str, str]:
 
 
 async def _kill_process(process: asyncio.subprocess.Process) -> None:
-    """Kill a program with all its child processes."""
+    """Kill a program and all its child processes."""
     with suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own

@@ -1,4 +1,4 @@
-"""Contradictions in a reply: an answer that other values, other fields or the words around it deny is no answer.
+"""Detection of replies that contradict themselves in later values, extra fields or the surrounding prose.
 
 A yes that is taken back, or that was never meant, must not count as a yes. Prose is not understood beyond words and
 phrases of one meaning. Everything takes linear time.
@@ -90,7 +90,7 @@ _EXAMPLE = re.compile(
 
 
 def read_verdict(value: object, words: Mapping[str, bool] = VERDICT_WORDS) -> bool | None:
-    """Return what a value says if it is a boolean or a word that means one; None for all else."""
+    """Return the verdict if the value is a boolean or a yes/no word, else None."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and len(value) <= _LONGEST_VERDICT:
@@ -99,7 +99,7 @@ def read_verdict(value: object, words: Mapping[str, bool] = VERDICT_WORDS) -> bo
 
 
 def find_verdicts(prose: str) -> Iterator[tuple[bool, bool]]:
-    """Yield the verdicts that prose states by themselves or at the end of a short clause: "No.", "the answer is no".
+    """Yield the verdicts in prose that form a clause or end a short one, such as "No." or "the answer is no".
 
     With each goes whether it is named as the answer: "Answer: no".
     """
@@ -119,7 +119,7 @@ def find_verdicts(prose: str) -> Iterator[tuple[bool, bool]]:
 
 
 def plain_prose(text: str) -> str:
-    """Return a text with letters, blanks and apostrophes in their plain form, without invisible characters."""
+    """Normalize letters, whitespace and apostrophes, and remove invisible characters."""
     if text.isascii():
         return text
     plain = unicodedata.normalize("NFKC", text).replace("’", "'")
@@ -127,7 +127,7 @@ def plain_prose(text: str) -> str:
 
 
 def find_written_field(prose: str, names: Collection[str]) -> str | None:
-    """Return the first of these fields that prose writes in braces, as in `{answer: no}`; None if it writes none."""
+    """Return the first field name that prose contains in braces, as in `{answer: no}`, or None."""
     words = [re.escape(name) for name in names if any(letter.isalpha() for letter in name)]
     if not words or "{" not in prose:
         return None
@@ -156,7 +156,7 @@ _PREFIX = re.compile(r"^(?:final|corrected|revised|actual|real|updated|new|overa
 
 
 def contradicting_field(answer: BaseModel, raw: object) -> str | None:
-    """Return which field that nobody asked for contradicts the answer, as text; None if none does."""
+    """Return a message about the first unrequested field that contradicts the answer, or None."""
     for model, fields in _walk_levels(answer, raw):
         field_names = _field_names(type(model))
         if field_names.keys() >= fields.keys():
@@ -170,7 +170,7 @@ def contradicting_field(answer: BaseModel, raw: object) -> str | None:
 
 
 def contradicting_value(answer: BaseModel, raw: object, values: Iterable[object]) -> bool:
-    """Return whether one of the later JSON values, which have not the form of the answer, says something else."""
+    """Return whether a later JSON value contradicts the answer."""
     answers = raw if isinstance(raw, dict) else {}
     inner: set[str] | None = None
     for later in values:
@@ -188,7 +188,7 @@ def contradicting_value(answer: BaseModel, raw: object, values: Iterable[object]
 
 
 def contradicting_prose(answer: BaseModel, raw: object, before: str, after: str) -> str | None:
-    """Return how the prose around an answer contradicts it, as text; None if it does not."""
+    """Return a message about how the prose around an answer contradicts it, or None."""
     before, after = plain_prose(before), plain_prose(after)
     plain = answer.model_dump()
     if cue := _CORRECTION.search(after):
@@ -216,7 +216,7 @@ def contradicting_prose(answer: BaseModel, raw: object, before: str, after: str)
 
 
 def unseen_image(answer: BaseModel, raw: object, prose: str) -> str | None:
-    """Return how a reply says that the image was not seen, as text; None if it does not."""
+    """Return a message if the reply states that the model could not see the image, else None."""
     for text in (prose, *_find_remarks(answer, raw)):
         if cue := _UNSEEN.search(plain_prose(text)):
             return f'the model says that it cannot look: "{cue[0]}"'
@@ -224,7 +224,7 @@ def unseen_image(answer: BaseModel, raw: object, prose: str) -> str | None:
 
 
 def _find_remarks(answer: BaseModel, raw: object) -> Iterator[str]:
-    """Yield what an answer says of what was seen."""
+    """Yield the remarks in an answer, such as explanations."""
     for model, fields in _walk_levels(answer, raw):
         for name in _field_names(type(model)):
             value = fields.get(name)
@@ -233,7 +233,7 @@ def _find_remarks(answer: BaseModel, raw: object) -> Iterator[str]:
 
 
 def _find_conflict(name: str, value: object, answers: Mapping[str, object]) -> str | None:
-    """Return what a field that was not asked for contradicts, as text; None if nothing."""
+    """Return a description of the answer that an unrequested field contradicts, or None."""
     plain = _plain_name(name)
     for field_name, expected in answers.items():
         if _plain_name(field_name) == plain or _plain_name(field_name) == _PREFIX.sub("", plain):
@@ -247,7 +247,7 @@ def _find_conflict(name: str, value: object, answers: Mapping[str, object]) -> s
 def _are_opposed(
     verdicts: Collection[bool], answer: Mapping[str, object], *, alone: bool = True, inner: bool = False
 ) -> bool:
-    """Return whether verdicts oppose those of an answer: its own fields if they have any, or else all inside."""
+    """Return whether verdicts oppose those in the answer's own fields or, if it has none, all nested ones."""
     inside = set(_leaf_verdicts(answer))
     if inner:
         return bool(inside) and inside.isdisjoint(verdicts)
@@ -258,7 +258,7 @@ def _are_opposed(
 
 
 def _field_verdicts(name: str, value: object) -> set[bool]:
-    """Return the verdicts in a field that was not asked for."""
+    """Return the verdicts in an unrequested field."""
     verdicts = set(_leaf_verdicts(value))
     if _VERDICT_NAME.search(name):
         if isinstance(value, str):
@@ -283,7 +283,7 @@ def _leaf_verdicts(value: object) -> Iterator[bool]:
 
 
 def _are_different(first: object, second: object) -> bool:
-    """Return whether two values of one field say different things."""
+    """Return whether two values of the same field differ in meaning."""
     verdicts = read_verdict(first), read_verdict(second)
     if None not in verdicts:
         return verdicts[0] != verdicts[1]
@@ -293,7 +293,7 @@ def _are_different(first: object, second: object) -> bool:
 
 
 def _walk_levels(value: object, raw: object) -> Iterator[tuple[BaseModel, dict[str, object]]]:
-    """Yield each object of an answer, with all fields as they were written."""
+    """Yield each nested object of an answer together with all its raw fields."""
     from pydantic import BaseModel, RootModel
 
     rest = [(value, raw)]
@@ -314,7 +314,7 @@ def _walk_levels(value: object, raw: object) -> Iterator[tuple[BaseModel, dict[s
 
 @cache
 def _field_names(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return the fields of a type, by their names in JSON."""
+    """Return the fields of a model type, by their names in JSON."""
     return {field.alias or name: name for name, field in model.model_fields.items()}
 
 

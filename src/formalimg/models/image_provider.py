@@ -17,7 +17,7 @@ from formalimg.types import Setting
 
 @dataclass(frozen=True)
 class ImageCompletion:
-    """An image as a provider returned it.
+    """A generated image in the format returned by the provider.
 
     Attributes:
         data: the file as received.
@@ -31,18 +31,18 @@ class ImageCompletion:
 
 
 class ImageProvider(Identified, Protocol):
-    """One API call to an image model. Retries, rate limits and prices are added by `build_image_model`."""
+    """One API call to an image model. `build_image_model` adds retries, rate limits and prices."""
 
     @property
     def takes_images(self) -> bool:
-        """Whether it accepts a reference image beside the prompt."""
+        """Whether the model accepts a reference image in addition to the prompt."""
 
     async def complete(self, request: ImageRequest) -> ImageCompletion:
         """Send one request."""
 
 
 class ProviderImageModel:
-    """The image model of a provider. A failed call is a result with its reason."""
+    """An image model backed by a provider. A failed call becomes a result with a reason."""
 
     batch = 1
     sees_spec = False
@@ -58,7 +58,7 @@ class ProviderImageModel:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """Everything besides the request that shapes the images."""
+        """Everything except the request that affects the images."""
         return self._settings.of(self._provider.settings)
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
@@ -80,7 +80,7 @@ class ProviderImageModel:
         return Generated(completion.data, {**served, "usage": NO_USAGE} if spent.estimated else served, spent.cost)
 
     def _complete_usage(self, reported: Usage, received: int) -> Usage:
-        """Return a usage with what a provider may have left out: it is taken to bill one image."""
+        """Return the usage with missing counts filled in, assuming that one image is billed."""
         if self.price.output is None:  # a price by the image, or none
             return reported if reported.images else replace(reported, images=1)
         if reported.output_tokens > 0 or (reported.input_tokens > 0 and not reported.images):
@@ -92,7 +92,7 @@ class ProviderImageModel:
 def build_image_model(
     provider: ImageProvider, *, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY, limiter: RateLimiter | None = None
 ) -> ProviderImageModel:
-    """Build an image model from a provider: adds rate limits, retries, timeouts and prices.
+    """Build an image model from a provider, adding rate limits, retries, timeouts and prices.
 
     Args:
         provider: makes the calls.

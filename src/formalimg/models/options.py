@@ -1,4 +1,4 @@
-"""Options of models: text that the user gave as `key=value`, parsed and checked; unknown names are errors."""
+"""Model options: `key=value` text from the user, parsed and validated; unknown names raise an error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Number = TypeVar("Number", int, float)
 
 
 class Options:
-    """The options of a model.
+    """Options of a model.
 
     A provider reads all options it knows and then calls `reject_unknown`, which refuses all others:
 
@@ -36,7 +36,7 @@ class Options:
     """
 
     def __init__(self, model: str, options: Mapping[str, str]) -> None:
-        """Create options.
+        """Initialize from the option strings of a model.
 
         Args:
             model: name of the model, for messages.
@@ -57,7 +57,7 @@ class Options:
         self._known: list[str] = []
 
     def accept_old_name(self, old: str, new: str) -> None:
-        """Read an option that was given under its former name as if it had been given under the new one."""
+        """Accept the former name of an option as an alias for its new name."""
         if old not in self._unread:
             return
         if new in self._unread:
@@ -65,7 +65,7 @@ class Options:
         self._unread[new] = self._unread.pop(old)
 
     def text(self, name: str, default: Default) -> str | Default:
-        """Return an option as text."""
+        """Return an option as a string."""
         text = self._take(name)
         return default if text is None else text
 
@@ -78,7 +78,7 @@ class Options:
         maximum: int | None = None,
         words: Mapping[str, Default] = MappingProxyType({}),
     ) -> int | Default:
-        """Return an option that is an integer from `minimum` to `maximum`, or a word that stands for something else."""
+        """Parse an option as an integer from `minimum` to `maximum`, or as one of `words`."""
         return self._read_number(name, default, int, "a whole number", minimum, maximum, words)
 
     def number(
@@ -90,7 +90,7 @@ class Options:
         maximum: float | None = None,
         words: Mapping[str, Default] = MappingProxyType({}),
     ) -> float | Default:
-        """Return an option that is a number from `minimum` to `maximum`, or a word that stands for something else."""
+        """Parse an option as a number from `minimum` to `maximum`, or as one of `words`."""
         return self._read_number(name, default, float, "a number", minimum, maximum, words)
 
     def _read_number(
@@ -124,7 +124,7 @@ class Options:
         raise FormalimgError(f"{name}={text!r} of {self.model} is out of range: give {kind}{bounds}")
 
     def flag(self, name: str, default: Default) -> bool | Default:
-        """Return an option that is `on` or `off`."""
+        """Parse an option that is `on` or `off`."""
         text = self._take(name)
         if text is None:
             return default
@@ -133,7 +133,7 @@ class Options:
         return text.lower() in _TRUE
 
     def choice(self, name: str, among: Sequence[str], default: Default) -> str | Default:
-        """Return an option that is one of these values."""
+        """Return an option that must be one of these values."""
         text = self._take(name)
         if text is None:
             return default
@@ -142,7 +142,7 @@ class Options:
         return text
 
     def url(self, name: str, default: Default) -> str | Default:
-        """Return an option that is the URL of a server. It is stored with the results, so it must hold no password.
+        """Return an option that is a server URL. It is stored with the results, so it must not contain a password.
 
         A key in its path is stored as `<secret>`, as in all settings.
         """
@@ -166,13 +166,13 @@ class Options:
         return text
 
     def with_prefix(self, prefix: str) -> dict[str, str]:
-        """Return all options whose names start with a prefix, by the rest of their names."""
+        """Return all options whose names start with a prefix, with the prefix removed."""
         self._known.append(f"{prefix}…")
         names = [name for name in self._unread if name.startswith(prefix) and name != prefix]
         return {name.removeprefix(prefix): self._unread.pop(name) for name in names}
 
     def reject_unknown(self, *later: str) -> None:
-        """Reject options that were not read.
+        """Raise an error for options that were not read.
 
         Call it before keys are asked for: a misspelt `base_url` is not a missing key.
 
@@ -197,7 +197,7 @@ class Options:
 
 
 def with_base_url(options: Mapping[str, str], variable: str) -> dict[str, str]:
-    """Add `base_url` from an environment variable unless the options name one."""
+    """Add `base_url` from an environment variable unless the options contain it."""
     url = os.environ.get(variable, "").strip()
     if not url and "base_url" not in options and read_env_file(ENV_FILE).get(variable, "").strip():
         raise FormalimgError(
@@ -208,20 +208,20 @@ def with_base_url(options: Mapping[str, str], variable: str) -> dict[str, str]:
 
 
 def server_api_key(model: str, key_names: Sequence[str], base_url: str | None) -> str:
-    """Return the API key for a model. A server at the user's own `base_url` may need none."""
+    """Return the API key for a model, which is optional for a server at a custom `base_url`."""
     key = find_api_key(key_names) if base_url else get_api_key(key_names, model)
     return check_api_key(key, key_names) or _NO_KEY
 
 
 def check_api_key(key: str | None, key_names: Sequence[str]) -> str | None:
-    """Return the key."""
+    """Return the key after validating it."""
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         raise FormalimgError(f"{' or '.join(key_names)} holds no key: there are characters in it that no key has")
     return key
 
 
 def read_extra_fields(options: Options, prefix: str = "extra.") -> tuple[dict[str, object], dict[str, str]]:
-    """Read fields that are sent as they are, JSON where the text is JSON; return also the settings that record them."""
+    """Return the extra request fields, parsed as JSON where possible, and the settings that record them."""
     texts = options.with_prefix(prefix)
     Options(options.model, texts)  # rejects keys, whatever else may be in there
     return {name: _parse_json(text) for name, text in texts.items()}, {f"{prefix}{name}": texts[name] for name in texts}
@@ -243,7 +243,7 @@ _SAMPLING_NAMES: Mapping[str, Mapping[str, str]] = {
 def sampling_options(
     model: str, *, temperature: float, max_tokens: int | None = None, top_p: float | None = None
 ) -> dict[str, str]:
-    """Return options of a chat model that set how answers are sampled, by the names that its provider has for them.
+    """Return sampling options for a chat model, using its provider's option names.
 
     Providers that do not ship with formalimg have options of their own: nothing is set for them.
     """
@@ -260,12 +260,12 @@ def sampling_options(
 
 
 def logprobs_options(model: str) -> dict[str, str]:
-    """Return options of a chat model that ask for log-probabilities; none where its provider has no such option."""
+    """Return options that request log-probabilities from a chat model; empty if its provider has no such option."""
     return {"logprobs": "true"} if model.startswith("openai/") else {}
 
 
 def option_texts(options: Mapping[str, object]) -> dict[str, str]:
-    """Return options given in Python as the texts of a command line: True is `true`, 0.5 is `0.5`; None is left out."""
+    """Convert option values from Python to command-line strings, such as True to `true`; None is omitted."""
     return {name: _option_text(name, value) for name, value in options.items() if value is not None}
 
 
@@ -281,7 +281,7 @@ def _option_text(name: str, value: object) -> str:
 
 
 def without_none(settings: Mapping[str, Default | None]) -> dict[str, Default]:
-    """Return the settings that have a value."""
+    """Return the settings that are not None."""
     return {name: value for name, value in settings.items() if value is not None}
 
 

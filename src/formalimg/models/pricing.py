@@ -1,4 +1,4 @@
-"""Prices of models and cost of calls: by hand, from the user's list, from ours; a server of your own is free."""
+"""Model prices and call costs, from an explicit option, the user's price list or the built-in list."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Price:
     note: str = field(default="", compare=False)
 
     def cost(self, usage: Usage) -> float | None:
-        """Return the cost of this usage; None if it is unknown."""
+        """Return the cost of this usage, or None if unknown."""
         if self == FREE:
             return 0.0
         has_tokens = usage.input_tokens > 0 or usage.output_tokens > 0
@@ -57,7 +57,7 @@ _PRIVATE_NETWORKS = ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/
 
 
 def price_of(party: Identified) -> Price:
-    """Return the price of a model, or of what a judge asks, in this order of precedence.
+    """Return the price of a model or judge, in the following order of precedence.
 
     What was given by hand (the option `price`), the user's own list, the list of formalimg, and nothing for a server
     at a private address. So a gateway in your own network to a listed model is not taken to be free.
@@ -71,7 +71,7 @@ def price_of(party: Identified) -> Price:
 
 
 def is_private_address(url: str) -> bool:
-    """Return whether a URL leads to this machine or into a private network: by address, `localhost` or `*.local`."""
+    """Return whether a URL points to this machine or a private network, by address, `localhost` or `*.local`."""
     from ipaddress import ip_address, ip_network  # here, because most models have no address
 
     try:
@@ -86,7 +86,7 @@ def is_private_address(url: str) -> bool:
 
 
 def read_price(text: str, *, per_image: bool) -> Price:
-    """Read a price as users write it: `0.15/0.60` for tokens sent and received, or `0.04` for an image."""
+    """Parse a price such as `0.15/0.60` for tokens sent and received, or `0.04` per image."""
     try:
         rates = [float(part) for part in text.split("/")]
     except ValueError:
@@ -104,7 +104,7 @@ def read_price(text: str, *, per_image: bool) -> Price:
 
 
 def get_price(name: str) -> Price:
-    """Return the price of a model by its name `provider/model`. The user's own list takes precedence."""
+    """Return the price of a model named `provider/model`. The user's own price list takes precedence."""
     user_price, listed = (_find_price(name, prices) for prices in (_user_prices(), _default_prices()))
     if user_price is not None and not os.environ.get(PRICES_VARIABLE) and _is_cheaper(user_price, listed):
         raise FormalimgError(
@@ -115,7 +115,7 @@ def get_price(name: str) -> Price:
 
 
 def _is_cheaper(user_price: Price, listed: Price | None) -> bool:
-    """Return whether a price lowers or leaves out what formalimg's list has, or is 0 where the list has none."""
+    """Return whether a user's price is lower than the listed price, or 0 for an unlisted model."""
     if listed is None:
         return not any((user_price.input, user_price.output, user_price.image))
     pairs = ((user_price.input, listed.input), (user_price.output, listed.output), (user_price.image, listed.image))
@@ -123,7 +123,7 @@ def _is_cheaper(user_price: Price, listed: Price | None) -> bool:
 
 
 def _find_price(name: str, prices: Mapping[str, Price]) -> Price | None:
-    """Return the most specific entry for a name. A name that only begins like an entry is another model."""
+    """Return the price of the most specific entry that matches a name."""
 
     def matches(entry: str) -> bool:
         if entry.endswith("*"):
@@ -158,7 +158,7 @@ def _user_prices() -> Mapping[str, Price]:
 
 
 def parse_prices(text: str, source: str) -> Mapping[str, Price]:
-    """Parse prices from TOML: a table `prices` from names to `input`, `output` and `image`."""
+    """Parse prices from TOML: a table `prices` that maps names to `input`, `output` and `image`."""
     if len(text) > _MAX_BYTES:
         raise FormalimgError(f"{source} is too long for prices: keep it below {_MAX_BYTES:,} bytes")
     try:

@@ -1,4 +1,4 @@
-"""Python functions as image models: CallableModel, and `python/module:function` by name."""
+"""Python functions as image models: `CallableModel`, and `python/module:function` by name."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CallableModel:
         batch: int = 1,
         concurrency: int = 1,
     ) -> None:
-        """Wrap a function.
+        """Wrap a function as an image model.
 
         Args:
             function: generates images. With a batch of more than 1 it takes a list of prompts (and of seeds) and
@@ -72,7 +72,7 @@ class CallableModel:
         ]
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield one result per request; whatever the function raises fails the whole batch."""
+        """Yield one result per request; an exception in the function fails the whole batch."""
         if self.batch == 1:
             for request in requests:
                 yield _build_result(await self._call(request.prompt, seed=request.seed, size=request.size))
@@ -99,7 +99,7 @@ def wrap_function(
     batch: int = 1,
     concurrency: int = 1,
 ) -> ImageModel:
-    """Return a function, or a loaded pipeline of diffusers, as an image model; the arguments go with each call."""
+    """Wrap a function or a loaded diffusers pipeline as an image model that passes `arguments` to each call."""
     if _is_of_diffusers(function):
         from formalimg.models.local.diffusers_model import PipelineObject
 
@@ -117,7 +117,7 @@ def wrap_function(
 
 
 def _is_of_diffusers(function: object) -> bool:
-    """Return whether this is a pipeline of diffusers, or a partial of one that names all arguments."""
+    """Return whether the object is a diffusers pipeline, or a partial of one with keyword arguments only."""
     if isinstance(function, functools.partial):
         return not function.args and _is_of_diffusers(function.func)
     return any(
@@ -127,7 +127,7 @@ def _is_of_diffusers(function: object) -> bool:
 
 
 def _read_parameters(function: Callable[..., Any]) -> tuple[list[inspect.Parameter] | None, bool]:
-    """Return the parameters of a function, None if unknown, and whether it takes any further options by name."""
+    """Return the function's parameters (None if unknown) and whether it accepts arbitrary keyword arguments."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some functions written in C have no signature
@@ -164,7 +164,7 @@ def open_python_function(model: str, options: Mapping[str, str]) -> CallableMode
 
 
 def _load_module(source: str) -> ModuleType:
-    """Load the user's module. It may import its neighbours, as if it had been started itself."""
+    """Load the user's module, whose folder is importable as if it had been run as a script."""
     if source.endswith(".py"):
         path = Path(source).expanduser().resolve()
         if not path.is_file():
@@ -204,7 +204,7 @@ def _find_function(module: ModuleType, name: str, model: str) -> Callable[..., A
 
 
 def require_parameters(function: Callable[..., Any], arguments: Mapping[str, Setting], model: str) -> None:
-    """Check that a function takes these options besides its prompt, seed and size, as far as its signature says."""
+    """Raise an error if the function's signature does not accept these arguments."""
     parameters, takes_any = _read_parameters(function)
     if takes_any or parameters is None:
         return
@@ -220,7 +220,7 @@ def require_parameters(function: Callable[..., Any], arguments: Mapping[str, Set
 
 
 def _parse_value(text: str) -> Setting:
-    """Parse a value of the command line: a number or a boolean if it looks like one, else text."""
+    """Parse a command-line value as a number or boolean if possible, else as a string."""
     if text in ("true", "false"):
         return text == "true"
     for parse in (int, float):
@@ -232,7 +232,7 @@ def _parse_value(text: str) -> Setting:
 
 
 def _source_digest(function: Callable[..., Any]) -> str | None:
-    """Return a digest of the function's file: another version of it generates other images."""
+    """Return a digest of the function's source file, because changed code may generate other images."""
     try:
         path = inspect.getsourcefile(inspect.unwrap(function))
         return None if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Finding API keys in texts, and what is stored in their place."""
+"""Detection of API keys in text, and their replacement before storage."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ Span: TypeAlias = tuple[int, int]
 
 
 class EncodedForm(NamedTuple):
-    """A form in which a key may be echoed."""
+    """An encoded form in which a key may be echoed."""
 
     text: str  # the key in this form
     minimum: int  # number of successive characters of it that count as an echo
 
 
 class Redactor:
-    """Finds echoes of given keys in texts, and replaces them by `***`.
+    """Finds echoes of the given keys in text and replaces them by `***`.
 
     Every text is sampled: the grams (six characters) at every n-th place are looked up among the grams of all forms of
     all keys. With n small enough, every echo holds one of the sampled grams, and there the forms are compared.
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
-        """Prepare the search for these keys, each of at least `MIN_KEY_LENGTH` characters."""
+        """Build an index of these keys, which must have at least `MIN_KEY_LENGTH` characters."""
         keys = sorted(set(keys))
         self._places: dict[str, list[tuple[EncodedForm, int]]] = {}
         forms = sorted({form for key in keys for form in list_encoded_forms(key[:_MAX_LENGTH])})
@@ -77,7 +77,7 @@ class Redactor:
         self._ends = sorted({key[-MIN_KEY_LENGTH:] for key in secrets})
 
     def redact_all(self, text: str) -> str:
-        """Redact keys, parts of them, encoded ones, and what looks like one."""
+        """Redact known keys, including partial and encoded ones, and strings that look like keys."""
         spans = [*self._find_echoes(text), *find_issued_keys(text)]
         if "Bearer " in text:
             spans += [match.span() for match in _SENT_KEY.finditer(text)]
@@ -90,11 +90,11 @@ class Redactor:
         return replace_spans(text, spans, _REDACTED)
 
     def redact_known(self, text: str) -> str:
-        """Redact echoes of the given keys and nothing else."""
+        """Redact echoes of the given keys only."""
         return replace_spans(text, self._find_echoes(text), _REDACTED)
 
     def holds_key(self, text: str) -> bool:
-        """Return whether there is an echo of a given key in a text, or a key as well-known services issue them."""
+        """Return whether a text contains an echo of a given key, or a key in the format of a well-known service."""
         return bool(self._find_echoes(text) or find_issued_keys(text, strict=True))
 
     def _find_echoes(self, text: str) -> list[Span]:
@@ -115,7 +115,7 @@ class Redactor:
 
 
 def find_issued_keys(text: str, *, strict: bool = False) -> list[Span]:
-    """Return where a text holds what looks like a key of a well-known service, as in `sk-…` or `hf_…`."""
+    """Return the spans of strings in the key format of a well-known service, such as `sk-…` or `hf_…`."""
     return [
         match.span()
         for mark, pattern in _ISSUED_KEYS.items()
@@ -126,7 +126,7 @@ def find_issued_keys(text: str, *, strict: bool = False) -> list[Span]:
 
 
 def list_encoded_forms(key: str) -> Iterator[EncodedForm]:
-    """Yield the forms of a key that are redacted: as it is, reversed, escaped, in base64 and hexadecimal."""
+    """Yield the forms of a key to redact: unchanged, reversed, escaped, base64 and hexadecimal."""
     raw = key.encode("utf-8", "replace")
     quoted = {quote(key, safe="", errors="replace"), quote(key, errors="replace"), quote_plus(key, errors="replace")}
     escaped = {json.dumps(key)[1:-1], json.dumps(key, ensure_ascii=False)[1:-1], html.escape(key)}
@@ -144,14 +144,14 @@ def list_encoded_forms(key: str) -> Iterator[EncodedForm]:
 
 
 def is_location(key: str) -> bool:
-    """Return whether a value is rather the path of a file with a key, or an address: parts of it are no secrets."""
+    """Return whether a value is a key file path or a URL, parts of which are not secret."""
     if key.startswith(("/", "~", "./", "../")) or "://" in key:
         return True
     return "/" in key and re.search(r"\.\w{2,5}$", key) is not None
 
 
 def replace_spans(text: str, spans: Iterable[Span], replacement: str) -> str:
-    """Return a text with these places replaced; overlapping ones as a whole."""
+    """Return a text with these spans replaced, merging overlapping spans."""
     pieces, end = [], 0
     for start, stop in sorted(spans):
         if start >= end:
@@ -161,7 +161,7 @@ def replace_spans(text: str, spans: Iterable[Span], replacement: str) -> str:
 
 
 def _base64_cores(raw: bytes, offset: int) -> Iterator[str]:
-    """Yield what is the same in the base64 of all texts with these bytes at an offset, modulo 3; in both alphabets."""
+    """Yield the base64 characters that any text with these bytes at this offset contains, in both alphabets."""
     coded = base64.b64encode(bytes(offset) + raw).decode().rstrip("=")
     partial = (offset + len(raw)) % 3 != 0  # the last character then depends on what follows
     core = coded[(0, 2, 3)[offset] : len(coded) - partial]
@@ -170,7 +170,7 @@ def _base64_cores(raw: bytes, offset: int) -> Iterator[str]:
 
 
 def _find_echo(text: str, start: int, form: EncodedForm, position: int) -> Span | None:
-    """Return the longest run of successive characters of a form around a gram in a text, if it is long enough."""
+    """Return the longest common run of a form and the text around a matching gram, or None if it is too short."""
     whole, first = form.text, start - position
     if first >= 0 and text.startswith(whole, first):
         return first, first + len(whole)
@@ -192,7 +192,7 @@ def _find_occurrences(text: str, part: str) -> Iterator[Span]:
 
 
 def _widen_span(text: str, start: int, stop: int, *, before: bool = True, after: bool = True) -> Span:
-    """Return a place with the rest of its word; the word before it only if that is not longer than any key."""
+    """Extend a span to the rest of its word; the part before the span is limited to the length of a key."""
     if after:
         match = _BESIDE.match(text, stop, stop + _MAX_BESIDE)
         stop = match.end() if match else stop
@@ -235,7 +235,7 @@ _COMMON_PAIR = re.compile(
 
 
 def mask_secrets(text: str) -> str:
-    """Return a text in which keys are replaced by `<secret>`: known ones, and what looks like one.
+    """Return a text with known keys and strings that look like keys replaced by `<secret>`.
 
     Everything that is replaced is also redacted from all messages from now on.
     """
@@ -258,19 +258,19 @@ def mask_secrets(text: str) -> str:
 
 
 def mask_settings(settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Return settings in which keys are replaced by `<secret>`."""
+    """Return settings with keys replaced by `<secret>`."""
     return {mask_secrets(name): _mask_value(name, value) for name, value in settings.items()}
 
 
 class StoredSettings:
-    """The stored form of the settings of one model, which are read for every image and question."""
+    """Cache of a model's masked settings, which are read for every image and question."""
 
     def __init__(self) -> None:
         self._given: Mapping[str, Setting] | None = None
         self._stored: Mapping[str, Setting] = {}
 
     def of(self, settings: Mapping[str, Setting]) -> Mapping[str, Setting]:
-        """Return settings in which keys are replaced by `<secret>`; made anew only when the settings change."""
+        """Return settings with keys replaced by `<secret>`, recomputed only if the settings change."""
         if settings != self._given:
             self._given, self._stored = dict(settings), mask_settings(settings)
         return self._stored
@@ -290,13 +290,13 @@ def mask_command(command: str, arguments: Sequence[str]) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether the value of an option of this name is a secret, as in `api_key`, `X-Auth-Token` or `apiKey`."""
+    """Return whether an option with this name holds a secret, such as `api_key`, `X-Auth-Token` or `apiKey`."""
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     return _SECRET_NAME.search(plain) is not None and _ORDINARY_NAME.search(plain) is None
 
 
 def looks_random(token: str) -> bool:
-    """Return whether a word was drawn at random, as keys are, rather than written.
+    """Return whether a token looks randomly generated like a key.
 
     Digests, revisions and UUIDs are hexadecimal and not taken for keys; nor are names, whose letters make words.
     """
@@ -321,7 +321,7 @@ def _mask_value(name: str, value: Setting) -> Setting:
 
 
 def _find_named_values(text: str) -> Iterator[Span]:
-    """Yield the places of values that are named as secrets: api_key=…, "token": "…", X-Api-Key: …, ?key=…."""
+    """Yield the spans of values with secret names: api_key=…, "token": "…", X-Api-Key: …, ?key=…."""
     for match in _NAME_AND_VALUE.finditer(text):
         found_name = _NAME.match(text, match.start())
         name, value = found_name[0] if found_name else "", match["value"]
@@ -332,7 +332,7 @@ def _find_named_values(text: str) -> Iterator[Span]:
 
 
 def _register_parts(value: str) -> None:
-    """Redact a value, or user and password, from now on; unless it is an ordinary word, which answers may hold."""
+    """Register a value and its user and password parts for redaction, except for ordinary words."""
     for part in {value, *value.split(":", 1)}:
         if SECRET not in part and (len(part) >= 20 or any(letter.isdigit() for letter in part)):
             register_secret(part)

@@ -1,4 +1,4 @@
-"""Registry of model providers, from a name such as `openai/gpt-4o` to a model, by entry points; presets of models."""
+"""Registry of model providers, which maps names such as `openai/gpt-4o` to models, and model presets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOCAL = "http://127.0.0.1:8000/v1"  # where vLLM serves unless it is told other
 
 @dataclass(frozen=True)
 class Preset:
-    """An open model as a judge."""
+    """A preset of an open model for use as a judge."""
 
     name: str  # how users write it, `preset/…`
     model: str  # the chat model that it stands for
@@ -37,7 +37,7 @@ class Preset:
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """What it is, in lines."""
+        """Description of the preset, as lines of text."""
         certificate = self.certificate or "none was measured, so its errors are unknown: measure them with certify"
         settings = {"base_url": _LOCAL, **self.options}
         options = " ".join(
@@ -51,12 +51,12 @@ class Preset:
 
 
 def presets() -> tuple[Preset, ...]:
-    """Return all presets, by name."""
+    """Return all presets, sorted by name."""
     return tuple(_load_presets()[name] for name in sorted(_load_presets()))
 
 
 def expand_preset(name: str, options: Mapping[str, str] | None = None) -> tuple[str, Mapping[str, str]]:
-    """Return the model that a name stands for and its options; what is no preset, as it is."""
+    """Return the model and options of a preset; other names are returned unchanged."""
     chosen = options or {}
     if not name.startswith(PREFIX):
         return name, chosen
@@ -96,7 +96,7 @@ _PLAIN_NAME = re.compile(r"[a-z]{1,16}/[a-z]{1,16}")
 
 
 def open_image_model(name: str, options: Mapping[str, str] | None = None) -> ImageModel:
-    """Return the image model of this name, `provider/model`.
+    """Open an image model by its name `provider/model`.
 
     Args:
         name: as users write it, such as `builtin/oracle` or `folder/path/to/images`.
@@ -117,7 +117,7 @@ def open_image_model(name: str, options: Mapping[str, str] | None = None) -> Ima
 
 
 def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> ChatModel:
-    """Return the chat model of this name, `provider/model`.
+    """Open a chat model by its name `provider/model`.
 
     Args:
         name: as users write it, such as `openai/gpt-4o`, `openai/Qwen/Qwen3-VL-8B-Instruct` or `preset/qwen3-vl-8b`.
@@ -137,18 +137,18 @@ def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> Chat
 
 
 def image_model_providers() -> dict[str, EntryPoint]:
-    """Return the entry points of all installed providers of image models, by name."""
+    """Return the entry points of all installed image model providers, by name."""
     return {entry.name: entry for entry in entry_points(group=IMAGE_MODELS)}
 
 
 def chat_model_providers() -> dict[str, EntryPoint]:
-    """Return the entry points of all installed providers of chat models, by name."""
+    """Return the entry points of all installed chat model providers, by name."""
     return {entry.name: entry for entry in entry_points(group=CHAT_MODELS)}
 
 
 @dataclass(frozen=True)
 class Provider:
-    """An installed provider of models."""
+    """An installed model provider."""
 
     name: str  # prefix of the names of its models
     images: bool  # whether it has image models
@@ -160,20 +160,20 @@ class Provider:
     reads: bool = False  # whether it reads text in images, for judges
 
     def to_json(self) -> dict[str, object]:
-        """Return the provider as plain data."""
+        """Return the provider as a JSON-compatible dictionary."""
         kinds = {"images": self.images, "answers": self.answers, "finds": self.finds, "reads": self.reads}
         texts = {"package": self.package, "summary": list(self.summary), "missing": list(self.missing)}
         return {"name": self.name, **kinds, **texts, "ready": not self.missing}
 
 
 def list_providers() -> list[Provider]:
-    """Return all installed providers, by name. Their modules are loaded, but no model is called."""
+    """Return all installed providers, sorted by name. Their modules are imported, but no model is called."""
     images, chats = image_model_providers(), chat_model_providers()
     return [_describe_provider(name, images.get(name), chats.get(name)) for name in sorted({*images, *chats})]
 
 
 def list_presets() -> list[Provider]:
-    """Return the presets of open chat models, by name, and what is missing to use each."""
+    """Return the presets of open chat models, sorted by name, with the missing requirements of each."""
     required = chat_requirements()
     providers = []
     for preset in presets():
@@ -184,7 +184,7 @@ def list_presets() -> list[Provider]:
 
 
 def chat_requirements() -> dict[str, Requirements]:
-    """Return what the providers of chat models require, by name; those that cannot be loaded are left out."""
+    """Return the requirements of all chat model providers that can be loaded, by name."""
     requirements: dict[str, Requirements] = {}
     for name, entry in sorted(chat_model_providers().items()):
         try:
@@ -196,7 +196,7 @@ def chat_requirements() -> dict[str, Requirements]:
 
 @dataclass(frozen=True)
 class Requirements:
-    """What must be installed and set before a provider can be used."""
+    """Packages and API keys that a provider requires."""
 
     modules: tuple[str, ...] = ()  # modules that are imported when the model is used
     install: str = ""  # the command that installs them
@@ -208,7 +208,7 @@ class Requirements:
         return [module for module in self.modules if not _is_installed(module)]
 
     def missing(self) -> list[str]:
-        """Return what is still to be done; empty if the provider can be used."""
+        """Return the remaining setup steps; empty if the provider can be used."""
         steps = [self.install or f"install {', '.join(self.modules)}"] if self.missing_modules() else []
         from formalimg.models.secrets import find_api_key
 
@@ -220,7 +220,7 @@ class Requirements:
 def requires(
     *, modules: Sequence[str] = (), install: str = "", keys: Sequence[str] = (), unless: str = ""
 ) -> Callable[[Factory], Factory]:
-    """Declare the requirements of a model factory; `formalimg models` shows them.
+    """Declare the requirements of a model factory, which `formalimg models` displays.
 
     Missing modules are reported before the factory is called. Missing keys are not: the user's own server may need
     none.
@@ -240,13 +240,13 @@ def requires(
 
 
 def requirements_of(factory: Callable[..., Any]) -> Requirements:
-    """Return the requirements that `needs` declared; none if it was not used."""
+    """Return the requirements that `requires` declared for a factory; empty if none were declared."""
     requirements = getattr(factory, _ATTRIBUTE, None)
     return requirements if isinstance(requirements, Requirements) else Requirements()
 
 
 def require_modules(provider: str, factory: Callable[..., Any]) -> None:
-    """Check that the modules a factory requires are installed."""
+    """Raise an error if the modules required by a factory are not installed."""
     required = requirements_of(factory)
     absent = required.missing_modules()
     if absent:
@@ -281,7 +281,7 @@ def _load_factory(
 
 @contextmanager
 def _redact_errors(name: str, options: Mapping[str, str]) -> Iterator[None]:
-    """Keep keys in the name and the options of a model out of its errors, and out of everything it says later."""
+    """Redact keys from a model's name and options in its errors and in all later output."""
     # Here, because built-in models have no keys.
     from formalimg.models.redaction import mask_secrets, mask_settings
     from formalimg.models.secrets import redact
@@ -298,7 +298,7 @@ def _redact_errors(name: str, options: Mapping[str, str]) -> Iterator[None]:
 
 
 def _without_keys(model: AnyModel) -> AnyModel:
-    """Return a model if neither its name nor its settings hold a known key.
+    """Return the model, or raise an error if its name or settings contain a known key.
 
     Ours never do. A provider of somebody else's may; it cannot be given another name.
     """

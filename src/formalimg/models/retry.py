@@ -34,7 +34,7 @@ _OLD_NAMES = {
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How a remote model is called. None of this shapes the results, so none of it is a setting."""
+    """Retry policy of a remote model. It does not affect the results and is therefore not part of the settings."""
 
     concurrency: int = 8  # maximum number of calls that run at the same time
     requests_per_minute: float | None = None  # rate limit for starting calls, evenly spaced; None for no limit
@@ -58,7 +58,7 @@ _FEW = 2
 
 @contextmanager
 def few_attempts() -> Iterator[None]:
-    """Let calls within fail at the second outage: for a first call, whose failure is better known soon.
+    """Limit the retries of calls within this context, so that a first call to an unreachable server fails early.
 
     A server that is busy is waited for as always: it is there.
     """
@@ -70,7 +70,7 @@ def few_attempts() -> Iterator[None]:
 
 
 def image_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_POLICY) -> RetryPolicy:
-    """Read the policy of an image model: concurrency, rpm, timeout, max_attempts, initial_backoff, max_wait, price."""
+    """Parse the retry policy of an image model from its options, such as rpm, timeout and max_attempts."""
     return _read_policy(options, default, per_image=True)
 
 
@@ -91,7 +91,7 @@ def _read_policy(options: Options, default: RetryPolicy, *, per_image: bool) -> 
 
 
 def chat_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_POLICY) -> RetryPolicy:
-    """Read the retry policy of a chat model: that of an image model, and parse_retries and cache."""
+    """Parse the retry policy of a chat model, which adds parse_retries and cache to that of an image model."""
     return replace(
         _read_policy(options, default, per_image=False),
         parse_retries=options.integer("parse_retries", default.parse_retries, minimum=0, maximum=20),
@@ -100,7 +100,7 @@ def chat_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_POL
 
 
 class RateLimiter:
-    """Rate limit, timeout and retries for the calls to one remote model, shared by all its callers."""
+    """Rate limit, timeout and retries for a remote model, shared by all its callers."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class RateLimiter:
         self._blocked_until = float("-inf")
 
     async def call(self, send: Callable[[], Awaitable[Result]]) -> Result:
-        """Await `send()`, with retries; nothing that is raised contains an API key."""
+        """Await `send()` with retries; exceptions never contain an API key."""
         attempts = 0
         failed: CallError | FormalimgError = CallError("rejected", "the budget is used up, so no call was begun")
         while True:
@@ -167,7 +167,7 @@ class RateLimiter:
             await self._sleep(delay)
 
     async def _wait_for_start(self) -> None:
-        """Wait until the rate limit and the provider's Retry-After allow a call."""
+        """Wait until the rate limit and the provider's Retry-After allow the next call."""
         while True:
             now = self._clock()
             blocked = self._blocked_until - now

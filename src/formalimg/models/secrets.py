@@ -1,4 +1,4 @@
-"""API keys and redaction: keys come from the environment or a `.env` file, and are kept out of all output."""
+"""API keys from the environment or a `.env` file, and their redaction from all output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _registered: set[str] = set()
 
 
 def get_api_key(names: Sequence[str], use: str = "") -> str:
-    """Return the first API key that is set under one of these names."""
+    """Return the first API key found under these names; raise an error if there is none."""
     key = find_api_key(names)
     if key is None:
         problem = f"{use} needs a key" if use else "a key is missing"
@@ -41,7 +41,7 @@ def get_api_key(names: Sequence[str], use: str = "") -> str:
 
 
 def find_api_key(names: Sequence[str]) -> str | None:
-    """Return the first API key that is set under one of these names, or None."""
+    """Return the first API key found under these names, or None."""
     values = [os.environ.get(name, "").strip() for name in names]
     if not any(values):
         variables = read_env_file(ENV_FILE)
@@ -53,34 +53,34 @@ def find_api_key(names: Sequence[str]) -> str | None:
 
 
 def set_key_names(names: Sequence[str]) -> list[str]:
-    """Return those of these names under which an API key is set, in the environment or in the `.env` file."""
+    """Return the names for which an API key is set in the environment or the `.env` file."""
     variables = read_env_file(ENV_FILE)
     return [name for name in names if os.environ.get(name, "").strip() or variables.get(name, "").strip()]
 
 
 def register_secret(value: str) -> None:
-    """Redact this value from now on wherever `redacted` is used."""
+    """Register a value that `redact` replaces from now on."""
     if len(value) >= MIN_KEY_LENGTH:
         _registered.add(value)
 
 
 def find_secrets() -> frozenset[str]:
-    """Return the registered secrets, and those in the environment and in the `.env` file, by their names."""
+    """Return the registered secrets and those in the environment and the `.env` file."""
     return frozenset({*_registered, *_secret_values()})
 
 
 def redact(text: str) -> str:
-    """Return a text in which keys are replaced by `***`: whole, in part, encoded, and what looks like one."""
+    """Return a text with keys replaced by `***`, including partial, encoded and suspected keys."""
     return _current_redactor().redact_all(text)
 
 
 def redact_known_keys(text: str) -> str:
-    """Return a text in which echoes of known keys, also encoded ones, are replaced by `***`: for raw answers."""
+    """Return a raw answer with known keys, including encoded ones, replaced by `***`."""
     return _current_redactor().redact_known(text)
 
 
 def image_without_keys(data: bytes) -> bytes:
-    """Return an image file as it is; without its metadata if a key is in there, or text that cannot be searched.
+    """Return an image file, without its metadata if that contains a key or unsearchable text.
 
     Searched are known keys in all their forms, and those of well-known services. The pixels stay the same.
     """
@@ -96,7 +96,7 @@ def image_without_keys(data: bytes) -> bytes:
 
 
 def redact_values(served: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Return a mapping with all its texts redacted."""
+    """Return a mapping with all its strings redacted."""
     if not any(isinstance(value, str) for value in served.values()):
         return dict(served)
     redactor = _current_redactor()
@@ -104,7 +104,7 @@ def redact_values(served: Mapping[str, Setting]) -> dict[str, Setting]:
 
 
 def read_env_file(path: Path) -> Mapping[str, str]:
-    """Return the variables in a file of lines `NAME=value`; empty if there is no such file.
+    """Parse the variables in a file of `NAME=value` lines; empty if the file does not exist.
 
     Values may be quoted; `export` in front, empty lines and comments are allowed. Nothing is expanded.
     """
@@ -131,7 +131,7 @@ def _build_redactor(secrets: frozenset[str]) -> Redactor:
 
 
 def _secret_values() -> Iterator[str]:
-    """Return values of the environment and of the `.env` file whose names mark them as secret."""
+    """Yield values from the environment and the `.env` file whose names mark them as secrets."""
     values = [os.environ.get(name, "") for name in _secret_names(tuple(os.environ))]
     variables = filter(None, map(_parse_line, _read_lines(ENV_FILE)))
     values += [value for name, value in variables if _secret_names((name,))]
@@ -151,7 +151,7 @@ def _is_secret_name(name: str) -> bool:
 
 
 def _read_lines(path: Path) -> list[str]:
-    """Return the lines of a plain file, which a link may lead to; none of a pipe, which would be waited for."""
+    """Return the lines of a regular file or of a link to one; empty for pipes and unreadable files."""
     try:
         content = read_plain_bytes(path.resolve(), _MAX_ENV_BYTES)
     except (OSError, RuntimeError):  # also a loop of links

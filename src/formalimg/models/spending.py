@@ -1,4 +1,4 @@
-"""Spending: what calls cost, counted while they are made, so that a budget holds between attempts of a request too.
+"""Cost tracking during calls, so that a budget also applies between retries of a request.
 
 An answer of a model comes after all its attempts. Costs that were counted only then would let each request pay for all
 its retries after the budget is used up. So whoever keeps a budget opens a `Meter` around a piece of work (an image, a
@@ -29,7 +29,7 @@ NO_USAGE = "not reported: the cost is an estimate"
 
 
 class Spending:
-    """Counts what a run costs against its budget."""
+    """Tracks the cost of a run against its budget."""
 
     cost: float = 0.0  # the cost so far in US dollars, as far as it is known
     unpriced: int = 0  # number of results with an unknown cost
@@ -37,24 +37,24 @@ class Spending:
     budget: float | None = None  # the spending limit in US dollars; None for no limit
 
     def spend(self, cost: float, unpriced: int = 0, estimated: int = 0) -> None:
-        """Add the cost of a call, and whether it is unknown or estimated."""
+        """Add a cost, and the numbers of results with unknown and estimated costs."""
         self.cost += cost
         self.unpriced += unpriced
         self.estimated += estimated
 
     @property
     def over_budget(self) -> bool:
-        """Whether the budget is used up."""
+        """Whether the budget is exhausted."""
         return self.budget is not None and self.cost >= self.budget
 
     @property
     def may_spend(self) -> bool:
-        """Whether another call may begin: not if a budget is used up, or cannot be kept because a cost is unknown."""
+        """Whether another call may start: not if the budget is exhausted, or is set while a cost is unknown."""
         return self.budget is None or not (self.over_budget or self.unpriced)
 
 
 class Meter:
-    """Counts what the calls of one piece of work cost, while they are made."""
+    """Tracks the cost of the calls of one task while they are made."""
 
     def __init__(self, limit: Spending, memory: AnswerReservation, *, finish: bool) -> None:
         self.cost = 0.0
@@ -67,14 +67,14 @@ class Meter:
         self._begun = False
 
     def may_begin_call(self) -> bool:
-        """Return whether another call may begin; remember if not."""
+        """Return whether another call may start, and record if it may not."""
         # Work that goes well is finished, or what it cost would be lost with it; nothing is paid for a second time.
         finish = self._finish and self._begun and not self.wasted and not self._limit.unpriced
         self.blocked |= not (self._limit.may_spend or finish)
         return not self.blocked
 
     def count(self, cost: float | None, *, estimated: bool = False) -> None:
-        """Count a call; None if its cost is unknown."""
+        """Count the cost of a call, or None if it is unknown."""
         self._begun = True
         unpriced = int(cost is None and not self.unpriced)
         self.cost += cost or 0.0
@@ -82,7 +82,7 @@ class Meter:
         self._limit.spend(cost or 0.0, unpriced, int(estimated))
 
     def settle(self, cost: float = 0.0, unpriced: int = 0) -> tuple[float, int]:
-        """Close the account of a result that says what it cost, and begin the next one.
+        """Add any cost that a result reports beyond the counted calls, return the total, and reset the meter.
 
         Models that call nobody through us, or in other processes, say it only in their results.
         """
@@ -98,7 +98,7 @@ _meter: ContextVar[Meter | None] = ContextVar("formalimg_meter", default=None)
 
 @contextmanager
 def open_meter(limit: Spending, *, finish: bool = False) -> Iterator[Meter]:
-    """Count all calls within, also those of tasks that are begun within, against this limit."""
+    """Count all calls in this context, including those of tasks started in it, against the limit."""
     with answer_memory() as memory:
         meter = Meter(limit, memory, finish=finish)
         token = _meter.set(meter)
@@ -109,13 +109,13 @@ def open_meter(limit: Spending, *, finish: bool = False) -> Iterator[Meter]:
 
 
 def may_begin_call() -> bool:
-    """Return whether another call may begin: always, unless somebody keeps a budget that is used up."""
+    """Return whether the current budget, if any, allows another call."""
     meter = _meter.get()
     return meter is None or meter.may_begin_call()
 
 
 def note_waste() -> None:
-    """Say that an answer was of no use: if the budget is used up, nothing is asked again."""
+    """Record that an answer was unusable, so that it is not retried once the budget is exhausted."""
     if (meter := _meter.get()) is not None:
         meter.wasted = True
 
@@ -125,7 +125,7 @@ Completed = TypeVar("Completed", bound="Completion | ImageCompletion")
 
 @dataclass
 class _Call:
-    """What is known of a call while it is made."""
+    """State of a call in progress."""
 
     usage: Usage | None = None  # what it used, once an answer says so
     received: int = 0  # bytes of a good answer that came in so far
@@ -135,7 +135,7 @@ _call: ContextVar[_Call | None] = ContextVar("formalimg_call", default=None)
 
 
 def note_usage(usage: Usage) -> Usage:
-    """Say what a call used as soon as its answer is there: it is paid for, whatever becomes of the answer.
+    """Record the usage of a call as soon as its answer arrives, because it is billed even if processing fails.
 
     For providers. What follows (a download, a check) may fail or take too long, and the cost would be forgotten.
     """
@@ -145,19 +145,19 @@ def note_usage(usage: Usage) -> Usage:
 
 
 def note_received(size: int) -> None:
-    """Say that so many bytes of a good answer came in: the call is paid for, even if the rest never comes."""
+    """Record the received bytes of an answer, because the call is billed even if the rest never arrives."""
     if (call := _call.get()) is not None:
         call.received += size
 
 
 def note_text(text: str) -> None:
-    """Say which text came, for an estimate if nobody counted the bytes of the answer."""
+    """Record the text of an answer as an estimate of its size if its bytes were not counted."""
     if (call := _call.get()) is not None:
         call.received = max(call.received, len(text.encode("utf-8", "replace")))
 
 
 class RequestCost:
-    """What all attempts at one request used and cost."""
+    """Total usage and cost of all attempts at a request."""
 
     def __init__(self, price: Price, complete: Callable[[Usage, int], Usage], *, keeps_answers: bool = False) -> None:
         self.usage = Usage()
@@ -168,7 +168,7 @@ class RequestCost:
         self._keeps_answers = keeps_answers
 
     async def attempt(self, send: Callable[[], Awaitable[Completed]]) -> Completed:
-        """Make one call, and count it if it is paid for: all that were answered, also those of no use.
+        """Make one call and count its cost if it was answered, even if the answer is unusable.
 
         A call that was given up without an answer counts too: it was sent, and is likely to be billed.
         """
@@ -205,7 +205,7 @@ class RequestCost:
         return result
 
     def count(self, reported: Usage, received: int = 0) -> None:
-        """Count a call that used this much, as far as it was reported, and brought so many bytes."""
+        """Count the cost of a call, estimated from the received bytes if its usage was not reported."""
         usage = self._complete(reported, received)
         cost = self._price.cost(usage)
         estimated = bool(cost) and usage != reported
@@ -217,7 +217,7 @@ class RequestCost:
 
 
 def advise_on_unknown_price(name: str, *, per_image: bool) -> str:
-    """Return why no budget can be kept for a model whose price is unknown, and what to type."""
+    """Return a message that a budget requires the model's price, with the option that sets it."""
     option = f"--price {shlex.quote(name)}"
     tokens = f"per million tokens sent and received, as in {option}={'5/40' if per_image else '0.15/0.60'}"
     form = f"DOLLARS (per image, as in {option}=0.04; or {tokens})" if per_image else f"IN/OUT (US dollars {tokens})"
@@ -225,7 +225,7 @@ def advise_on_unknown_price(name: str, *, per_image: bool) -> str:
 
 
 def advise_on_unknown_cost(party: Identified, *, per_image: bool) -> str:
-    """Return why no budget can be kept after a call of unknown cost, and what to do."""
+    """Return a message that a budget cannot be enforced after a call of unknown cost, with advice."""
     from formalimg.models.pricing import UNKNOWN_PRICE, price_of  # here, because most costs are known
 
     if price_of(party) == UNKNOWN_PRICE:

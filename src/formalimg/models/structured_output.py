@@ -1,4 +1,4 @@
-"""Structured output of chat models: JSON schema of an answer type, JSON in text, and strict parsing of answers."""
+"""Structured output of chat models: JSON schemas of answer types, and strict parsing of JSON in text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _START = re.compile(r'\{(?=\s*["}])|\[(?=\s*(?:[\["\]\d-]|\{\s*["}]|true|false|n
 
 
 class JsonInText(NamedTuple):
-    """A JSON value in a text."""
+    """A JSON value in a text, with its position."""
 
     start: int  # where it begins
     end: int  # where the text goes on
@@ -38,7 +38,7 @@ class JsonInText(NamedTuple):
 
 
 def strip_thoughts(text: str) -> str:
-    """Return a text without `<think>…</think>`, and without what stands before a closing tag that nothing opened.
+    """Return a text without `<think>…</think>` blocks and without any text before an unmatched closing tag.
 
     Some servers leave out the opening tag, because it was part of the chat template. An opening tag that nothing closes
     stays: the model was still thinking. So do tags inside the JSON value that a text begins with: they are its own.
@@ -63,12 +63,12 @@ def strip_thoughts(text: str) -> str:
 
 
 def is_unfinished_thought(text: str) -> bool:
-    """Return whether a text without its thoughts still has an opening tag, so that all of it may be a thought."""
+    """Return whether a stripped text still has an opening tag, so that the rest may be an unfinished thought."""
     return any(not tag[1] for tag in _find_tags(text))
 
 
 def _find_tags(text: str) -> list[re.Match[str]]:
-    """Return the tags of thoughts in a text that begins without blanks, but for those in the JSON it begins with."""
+    """Return the thought tags in a text, except for those inside its leading JSON value."""
     tags = list(_TAG.finditer(text))
     if tags and text.startswith(("{", "[")):
         try:
@@ -80,7 +80,7 @@ def _find_tags(text: str) -> list[re.Match[str]]:
 
 
 def find_json(text: str, *, lists: bool) -> list[JsonInText]:
-    """Return the JSON values in a text: objects, lists with objects in them and, if wanted, all other lists.
+    """Return the top-level JSON values in a text: objects, lists with objects and, optionally, other lists.
 
     A value inside another one is not found by itself: what a list holds is not the answer, the list is.
     """
@@ -112,19 +112,19 @@ def find_json(text: str, *, lists: bool) -> list[JsonInText]:
 
 
 def prose_after(text: str, values: Sequence[JsonInText]) -> str:
-    """Return what a text says after the first of these values, without the others."""
+    """Return the prose after the first of these values, without the other values."""
     ends = [*(value.start for value in values[1:]), len(text)]
     return "\n".join(text[value.end : end] for value, end in zip(values, ends, strict=True))
 
 
 def prose_before(text: str, values: Sequence[JsonInText]) -> str:
-    """Return what a text says before the last of these values, without the others."""
+    """Return the prose before the last of these values, without the other values."""
     starts = [0, *(value.end for value in values[:-1])]
     return "\n".join(text[start : value.start] for start, value in zip(starts, values, strict=True))
 
 
 def _holds_object(value: object) -> bool:
-    """Return whether a value is an object or a list with an object in it, however deep."""
+    """Return whether a value is an object or a list that contains an object at any depth."""
     rest = [value]
     while rest:
         part = rest.pop()
@@ -153,14 +153,14 @@ OBJECT_SCHEMA: Mapping[str, object] = {"type": "object"}
 
 @dataclass(frozen=True)
 class ParseFailure:
-    """An answer that cannot be parsed, and the reason on one line."""
+    """An unparseable answer, and the reason on one line."""
 
     reason: str
 
 
 @cache
 def answer_schema(answer_type: type[BaseModel]) -> Mapping[str, object]:
-    """Return the JSON schema of an answer, as strict as servers require: all fields required, no others."""
+    """Return the JSON schema of an answer type in strict form: all fields required, no additional ones."""
     if is_text_answer(answer_type):
         return OBJECT_SCHEMA if getattr(answer_type, "json_object", False) else TEXT_SCHEMA
     schema = _make_strict(answer_type.model_json_schema(), answer_type.__name__)
@@ -169,12 +169,12 @@ def answer_schema(answer_type: type[BaseModel]) -> Mapping[str, object]:
 
 
 def is_text_answer(answer_type: type[BaseModel]) -> bool:
-    """Return whether answers of this type are read from the whole text, as `TextAnswer` is."""
+    """Return whether answers of this type are parsed from the whole text, as in `TextAnswer`."""
     return hasattr(answer_type, "from_text")
 
 
 def with_format(messages: Sequence[Message], schema: Mapping[str, object]) -> tuple[Message, ...]:
-    """Append the schema, as text, to the last user message."""
+    """Append the schema as text to the last user message."""
     _, instruction = format_instruction()
     text = instruction.replace("{schema}", json.dumps(schema, ensure_ascii=False))
     last = max((index for index, message in enumerate(messages) if message.role == "user"), default=None)
@@ -185,14 +185,14 @@ def with_format(messages: Sequence[Message], schema: Mapping[str, object]) -> tu
 
 @cache
 def format_instruction() -> tuple[int, str]:
-    """Load the text that `with_format` appends, and its version."""
+    """Load the text that `with_format` appends, with its version."""
     text = (files("formalimg.models") / "prompts" / "answer_format.txt").read_text(encoding="utf-8")
     first, _, rest = text.partition("\n")
     return int(first.removeprefix("version:")), rest.strip()
 
 
 def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
-    """Parse the answer in a text, in linear time.
+    """Parse the answer in a text in linear time.
 
     Thoughts (`<think>…</think>`), code fences and prose around it are skipped; the first JSON value is the answer.
     It must be complete and match the type strictly: `"false"` is not a boolean, `1.0` not an integer, and missing
@@ -247,14 +247,14 @@ def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | Parse
 
 
 async def parse_answer_aside(text: str, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
-    """Parse the answer in a text as `parse_answer` does; a long one in a thread."""
+    """Parse the answer in a text as `parse_answer` does, using a thread for long texts."""
     return await read_aside(len(text), parse_answer, text, answer_type)
 
 
 async def read_aside(
     size: int, read: Callable[Arguments, Read], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> Read:
-    """Call a function that reads a reply of so many characters, in a thread if there are many.
+    """Call a function that parses a reply of `size` characters, using a thread for long replies.
 
     Other calls share the event loop: while it reads, none of them gets an answer, and their time limits go on.
     """

@@ -1,4 +1,4 @@
-"""TextAnswer: base of answers that are read from the whole text, for requests that are sent without a schema."""
+"""`TextAnswer`: base class of answers parsed from the whole text, for requests without a schema."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class TextAnswer(BaseModel):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return the answer in a text."""
+        """Parse the answer from a text."""
         raise NotImplementedError
 
 
 def json_or_literal(text: str) -> Any:
-    """Return the value that a text writes as JSON or, failing that, as a Python literal."""
+    """Parse a text as JSON or, failing that, as a Python literal."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -51,6 +51,6 @@ def json_or_literal(text: str) -> Any:
 
 
 def _count_numeric_keys(node: ast.AST) -> int:
-    """Return how many keys of a dictionary, or members of a set, are no texts."""
+    """Return the number of dictionary keys and set members that are not strings."""
     hashed = node.keys if isinstance(node, ast.Dict) else node.elts if isinstance(node, ast.Set) else []
     return sum(not (isinstance(key, ast.Constant) and isinstance(key.value, str)) for key in hashed)

@@ -1,4 +1,4 @@
-"""What log-probabilities tell of the token that answers a question: P(yes), or how likely each first token was."""
+"""P(yes) and first-token probabilities from the log-probabilities of the answer token."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 def read_top_logprobs(options: Options, name: str) -> int | None:
-    """Read `logprobs` and `top_logprobs`: the number of tokens to ask log-probabilities for, or None."""
+    """Parse the options `logprobs` and `top_logprobs`; return the number of top tokens, or None."""
     enabled = options.flag("logprobs", False)
     count = options.integer("top_logprobs", None, minimum=_MIN_ALTERNATIVES, maximum=_MAX_ALTERNATIVES)
     if count is not None and not enabled:
@@ -37,13 +37,13 @@ def read_top_logprobs(options: Options, name: str) -> int | None:
 
 
 class LogprobsMode:
-    """Whether a provider of chat completions asks for log-probabilities, and reads P(yes) from them.
+    """Requests log-probabilities from a chat completions server and computes P(yes) from them.
 
     Stops asking once the server refuses: answers go on to count, without P(yes).
     """
 
     def __init__(self, name: str, top: int | None) -> None:
-        """Create a mode."""
+        """Initialize with the number of top tokens to request, or None for no log-probabilities."""
         self._name = name
         self._top = top
         self._logged = False
@@ -53,7 +53,7 @@ class LogprobsMode:
         send: Callable[[LogprobsFields], Awaitable[tuple[Completion, Mapping[str, Any]]]],
         schema: Mapping[str, object] | None,
     ) -> Completion:
-        """Call `send` with the fields that ask for log-probabilities, and without if the server refuses them."""
+        """Call `send` with log-probability fields, and retry without them if the server rejects them."""
         if self._top is None:
             return (await send({}))[0]
         try:
@@ -78,14 +78,14 @@ class LogprobsMode:
 
 
 class TokenLogprobs(NamedTuple):
-    """A generated token, and the tokens that could have stood in its place with their log-probabilities."""
+    """A generated token, and the alternative tokens with their log-probabilities."""
 
     text: str
     alternatives: Sequence[tuple[str, float]]
 
 
 def read_logprobs(choice: Mapping[str, Any]) -> list[TokenLogprobs]:
-    """Return the tokens of a choice of chat completions; none if the server sent no log-probabilities, or odd ones."""
+    """Return the tokens of a choice; empty if its log-probabilities are missing or malformed."""
     options = choice.get("logprobs")
     content = options.get("content") if isinstance(options, dict) else None
     if not isinstance(content, list):
@@ -112,7 +112,7 @@ def _read_alternatives(entries: Sequence[Any]) -> Iterator[tuple[str, float]]:
 
 
 def yes_probability(tokens: Sequence[TokenLogprobs], schema: Mapping[str, object] | None) -> float | None:
-    """Return the probability of yes among yes and no, at the first token of the answer.
+    """Return P(yes) relative to yes and no at the first token of the answer.
 
     Tokens count as yes or no whatever their case, and the blanks, quotes and stops around the word.
     """
@@ -124,7 +124,7 @@ def yes_probability(tokens: Sequence[TokenLogprobs], schema: Mapping[str, object
 
 
 def first_token_chances(tokens: Sequence[TokenLogprobs]) -> dict[str, float]:
-    """Return the probability of each token that could have begun the first word of an answer in plain text.
+    """Return the probability of each alternative for the first token of a plain-text answer.
 
     Tokens count without the blanks around them; what is not among the alternatives is missing.
     """
@@ -139,7 +139,7 @@ def first_token_chances(tokens: Sequence[TokenLogprobs]) -> dict[str, float]:
 
 
 def _answer_token(tokens: Sequence[TokenLogprobs], field: str) -> TokenLogprobs | None:
-    """Return the token at which the answer begins: the value of a JSON field, or the first word of a plain text."""
+    """Return the first token of the answer: of a JSON field's value, or of the first word of plain text."""
     start = _answer_start("".join(token.text for token in tokens), field)
     end = 0
     for token in tokens if start is not None else ():
@@ -150,7 +150,7 @@ def _answer_token(tokens: Sequence[TokenLogprobs], field: str) -> TokenLogprobs 
 
 
 def _yes_no_field(schema: Mapping[str, object]) -> str | None:
-    """Return the field of the answer that is yes or no; None if there is none, or several."""
+    """Return the only yes/no field of the answer, or None if there is no such field or more than one."""
     fields = schema.get("properties")
     if not isinstance(fields, Mapping):
         return None
@@ -159,7 +159,7 @@ def _yes_no_field(schema: Mapping[str, object]) -> str | None:
 
 
 def _answer_start(text: str, field: str) -> int | None:
-    """Return where the word yes or no begins: after thoughts, and in JSON where the value of the field does."""
+    """Return the index of the yes or no, after any thoughts and, in JSON, within the field's value."""
     start = text.rfind(_THOUGHTS_END) + len(_THOUGHTS_END) if _THOUGHTS_END in text else 0
     if field:
         # Inside a JSON string the first quote would be escaped, so this is a field and no quotation.

@@ -1,4 +1,4 @@
-"""Baselines: embedded image models and planners that need no GPU, no weights and no network."""
+"""Baselines: built-in image models and planners that need no GPU, weights or network access."""
 
 from formalimg._util.lazy import lazy_exports
 

@@ -1,4 +1,4 @@
-"""Registry of the baselines: image models inside the package that compose a scene and draw it."""
+"""Registry of the baselines: built-in image models that compose a scene and render it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ComposedDrawing: TypeAlias = Union["DrawnScene", Refused, Failed]  # the same fo
 
 @dataclass(frozen=True)
 class Baseline:
-    """An embedded image model. The same request always gives the same bytes."""
+    """A built-in image model. Identical requests produce identical bytes."""
 
     name: str  # how users write it
     compose: Callable[[ImageRequest], ComposedScene]  # decides on the scene for a request
@@ -62,12 +62,12 @@ class Baseline:
     paint: Callable[[Scene, ImageRequest], Image] | None = None
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield one answer for each request, in their order; the work is done in a thread."""
+        """Yield one result per request, in order, computed in a thread."""
         for request in requests:
             yield await asyncio.to_thread(self.answer, request)
 
     def answer(self, request: ImageRequest) -> ImageResult:
-        """Return the answer to one request."""
+        """Return the result for one request."""
         if request.suite and suite_of(request.suite).world == "drawn":
             return self._answer_drawn(request)
         scene = self.compose(request)
@@ -80,7 +80,7 @@ class Baseline:
         return Generated(png_bytes(image), {"size": image.width})
 
     def _answer_drawn(self, request: ImageRequest) -> ImageResult:
-        """Return the answer for a suite with a drawn world: a file that holds the scene it shows."""
+        """Return the result for a suite with a drawn world: a signed PNG file that embeds its scene."""
         from formalimg.drawing.render import draw_scene  # here, because few need them
         from formalimg.drawing.scene import DrawnScene
         from formalimg.drawing.signed_png import signed_png
@@ -97,7 +97,7 @@ class Baseline:
         return Generated(signed_png(image, scene), {"size": request.size})
 
     def drawn_version(self, suite: str) -> int | None:
-        """Return the version of the drawings of a suite with a drawn world; None for others, where settings have it."""
+        """Return the drawing version for a suite with a drawn world, or None for other suites."""
         return _DRAWN_VERSION if suite_of(suite).world == "drawn" else None
 
 
@@ -157,7 +157,7 @@ def _compose_drawn_scatter(request: ImageRequest) -> ComposedDrawing:
 
 
 def compose_layout(request: ImageRequest) -> Scene | Failed:
-    """Return the layout in a request, as text or as the metadata of an image: the painter cannot read labels."""
+    """Read the layout from a request, either from the prompt text or from the metadata of the reference image."""
     try:
         if request.reference is None:
             return _layout_from_prompt(request.prompt)
@@ -170,7 +170,7 @@ def compose_layout(request: ImageRequest) -> Scene | Failed:
 
 
 def _layout_from_prompt(prompt: str) -> Scene:
-    """Return the first JSON list of objects in the prompt; other brackets are skipped."""
+    """Return the first JSON list of objects in the prompt, skipping other brackets."""
     decoder = json.JSONDecoder()
     for bracket in islice(re.finditer(r"\[\s*\{", prompt), _MAX_BRACKETS):
         try:
@@ -182,7 +182,7 @@ def _layout_from_prompt(prompt: str) -> Scene:
 
 
 def _compose_drawn_layout(request: ImageRequest) -> ComposedDrawing:
-    """Return the layout that comes with a request, whose boxes alone say what relates to what."""
+    """Return the layout in a request as a drawn scene whose relations follow from the boxes."""
     from formalimg.drawing.scene import DrawnScene
 
     layout = compose_layout(request)
@@ -234,7 +234,7 @@ def _open_tiny(options: Mapping[str, str]) -> Baseline:
 
 
 def _reader_options(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names of the reader's options; those of drawn worlds are loaded only if there may be one."""
+    """Return the names of the reader's options, including the misread rates if other options are given."""
     if not set(options) - {"memory"}:
         return ("memory",)
     from formalimg.models.builtin.drawn_world import MISREAD_OPTIONS
@@ -243,7 +243,7 @@ def _reader_options(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _from_prompt(compose: Callable[[str, int], Scene]) -> Callable[[ImageRequest], ComposedScene]:
-    """Wrap a function that sees the prompt and the seed of a request, and nothing else."""
+    """Wrap a function that takes only the prompt and the seed of a request."""
 
     def compose_request(request: ImageRequest) -> ComposedScene:
         scene = compose(request.prompt, request.seed)

@@ -1,4 +1,4 @@
-"""Parser of the drawn worlds: from a prompt to the facts that it states, left to right, without looking back.
+"""Parser for drawn worlds that converts a prompt to facts in a single left-to-right pass.
 
 An object that opens a clause is its subject; what follows a verb is said of it; a relation waits for the next object
 that is named. "Not" and "or" are ignored.
@@ -18,7 +18,7 @@ _PREDICATES = ("verb", "owning")
 
 
 def read_facts(prompt: str, suite_name: str = "natural") -> list[ReadFact]:
-    """Return the facts that a prompt states, in the order in which they are read and in the words of its suite."""
+    """Return the facts that a prompt states, in reading order and in the vocabulary of the suite."""
     reading = _Reading()
     for sentence in find_scene_tokens(prompt):
         _ClauseParser(sentence, reading).parse()
@@ -32,14 +32,14 @@ def read_facts(prompt: str, suite_name: str = "natural") -> list[ReadFact]:
 
 @dataclass
 class _Reading:
-    """What has been read so far."""
+    """Objects and facts parsed up to the current position."""
 
     facts: list[ReadFact] = field(default_factory=list)
     named: list[SceneMention] = field(default_factory=list)
     topic: list[int] = field(default_factory=list)  # the subjects of the last clause: what "it" and "they" begin with
 
     def resolve(self, phrase: SceneMention) -> int | None:
-        """Return the object that a noun phrase refers to: an earlier one that fits, or else a new one."""
+        """Return the object that a noun phrase refers to, adding a new object if no earlier one matches."""
         number = self._antecedent(phrase)
         if number is None:
             if not phrase.label or len(self.named) == MAX_OBJECTS:
@@ -56,7 +56,7 @@ class _Reading:
         return number
 
     def _antecedent(self, phrase: SceneMention) -> int | None:
-        """Return the latest object that fits; "the other cup" is the last one, "the first cup" the first."""
+        """Return the latest object that matches the phrase, or the first object for phrases such as "the first cup"."""
         also = drawn_lexicon().also
         alike = [number for number, earlier in enumerate(self.named) if earlier.label == phrase.label]
         if not alike and (phrase.definite or not phrase.label):
@@ -75,18 +75,18 @@ class _Reading:
         )
 
     def has(self, kind: str, number: int) -> bool:
-        """Return whether a fact of this kind is known of an object."""
+        """Return whether the object has a fact of this kind."""
         return any(fact.kind == kind and fact.objects == (number,) for fact in self.facts)
 
     def describe(self, kind: str, value: str, objects: Iterable[int]) -> None:
-        """Add an attribute to objects that have none of this kind yet; an object may be in several states."""
+        """Add an attribute to objects without an attribute of this kind; an object may have several states."""
         for number in objects:
             if kind == "state" or not self.has(kind, number):
                 self.facts.append(ReadFact(kind, value, (number,)))
 
 
 class _ClauseParser(TokenParser):
-    """The state of the parser within a sentence."""
+    """Parser state within a sentence."""
 
     def __init__(self, tokens: Sequence[SceneToken], reading: _Reading) -> None:
         super().__init__(tokens)
@@ -112,7 +112,7 @@ class _ClauseParser(TokenParser):
     # --- objects
 
     def parse_objects(self) -> None:
-        """Parse a noun phrase: what a relation waits for, one more of its objects, or the subjects of a new clause."""
+        """Parse a noun phrase as the object of a relation or as the subject of a new clause."""
         previous = self.kind_at(self.position - 1)
         topic = previous == "for"
         opens = self.opens_clause(self.position)
@@ -132,7 +132,7 @@ class _ClauseParser(TokenParser):
             self.begin_clause(self.take_list())
 
     def opens_clause(self, index: int) -> bool:
-        """Return whether the list of objects at an index is followed by a verb, and so begins a clause.
+        """Return whether the list of objects at an index is followed by a verb and therefore starts a clause.
 
         No list names an object twice: "beside a cup and a hat, and the hat is red".
         """
@@ -147,7 +147,7 @@ class _ClauseParser(TokenParser):
         return self.kind_at(index) in _PREDICATES
 
     def after_description(self, index: int) -> int:
-        """Return the index behind the attributes that follow a noun, also those of a relative clause."""
+        """Return the index after the attributes that follow a noun, including those in a relative clause."""
         if self.kind_at(index) == "which" and self.kind_at(index + 1) == "verb":
             if self.kind_at(index + 2) != "attribute":
                 return index
@@ -159,7 +159,7 @@ class _ClauseParser(TokenParser):
         return index
 
     def take_list(self) -> list[int]:
-        """Take a list of objects, with what is said of each behind its noun."""
+        """Consume a list of objects together with the attributes that follow each noun."""
         objects: list[int] = []
         while self.kind_at(self.position) == "object":
             obj = self.take_object()
@@ -238,14 +238,14 @@ class _ClauseParser(TokenParser):
         self.subjects, self.main_subjects, self.finished, self.pending = [], None, [], []
 
     def precedes_subject(self) -> bool:
-        """Return whether a relation behind "and" opens a clause whose subject comes last: "and on the bed is a cup"."""
+        """Return whether a relation after "and" opens a clause with a trailing subject: "and on the bed is a cup"."""
         if self.kind_at(self.position - 2) not in JOINTS or self.kind_at(self.position) != "object":
             return False
         verb = self.after_description(self.position + 1)
         return self.kind_at(verb) == "verb" and self.kind_at(verb + 1) == "object"
 
     def parse_verb(self) -> None:
-        """A verb begins what is said of the subjects; behind a relative clause of those of the main clause again."""
+        """Start the predicate of a clause, returning to the main subjects after a relative clause."""
         before = self.kind_at(self.position - 2)
         goes_on = before == "joint" and self.is_aside and self.kind_at(self.position - 3) != "comma"
         if self.main_subjects is not None and before != "which" and not goes_on:
@@ -255,12 +255,12 @@ class _ClauseParser(TokenParser):
         self.described, self.finished = self.subjects, []
 
     def it(self) -> list[int]:
-        """Return what "it" stands for: the owners, or else the last object that is no subject, or the last topic."""
+        """Return the referents of "it": the owners, else the last object that is not a subject, else the topic."""
         rest = [number for number in self.last if number not in self.subjects]
         return self.owners or rest or [number for number in self.reading.topic if number not in self.subjects]
 
     def relate_to_it(self) -> None:
-        """Relate the subjects to "it". If they are "it", the subject comes last: "beside it is a cup"."""
+        """Relate the subjects to "it", or wait for a trailing subject, as in "beside it is a cup"."""
         relations, self.pending = self.pending, []
         referents = self.it()
         for relation in relations:
@@ -270,7 +270,7 @@ class _ClauseParser(TokenParser):
                 self.before_subject += [(relation, number) for number in self.subjects]
 
     def relate(self, relations: Iterable[str], obj: int) -> None:
-        """Relate the subjects to an object, or keep that for the subject that comes last."""
+        """Relate the subjects to an object, or store the relation until a trailing subject is parsed."""
         for relation in relations:
             if self.subjects:
                 self.add_relation(relation, self.subjects, [obj])
@@ -286,7 +286,7 @@ class _ClauseParser(TokenParser):
                     self.reading.facts.append(ReadFact("relation", relation.removeprefix("-"), pair))
 
     def link(self, *, forward: bool) -> None:
-        """Relate each object of a list to the next one, or to the one before."""
+        """Relate each object of a list to the next or to the previous one."""
         relations, self.pending = self.pending, []
         for relation in relations:
             for first, second in pairwise(self.subjects):

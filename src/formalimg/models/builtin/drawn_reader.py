@@ -1,4 +1,4 @@
-"""The reader in drawn worlds: it reads the words of a prompt, forgets and confuses some, and draws what it believes."""
+"""The reader for drawn worlds: parses a prompt, forgets and confuses facts, and draws the remaining scene."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CARRIED = {"On": 0, "In": 0, "Holding": 1, "top": 0, "bottom": 1, "inside": 0}
 def compose_drawn_reading(
     prompt: str, suite_name: str, rates: MisreadRates, *, memory: int, seed: int = 0
 ) -> DrawnScene | Refused:
-    """Return the scene that a reader with a limited memory makes of a prompt, or why it draws none.
+    """Return the scene that a reader with limited memory composes from a prompt, or the reason for a refusal.
 
     A prompt with a word that no drawing can show is refused before anything is forgotten: whether an item is scored
     must not depend on what the reader happens to lose.
@@ -46,7 +46,7 @@ def compose_drawn_reading(
 
 
 def brief_of(facts: Sequence[ReadFact]) -> SceneBrief:
-    """Return facts as a brief; an object that nothing is said of is there once."""
+    """Convert facts to a scene brief; objects without a number occur once."""
     numbers = [fact.objects[0] for fact in facts if fact.kind == "object"]
     places = {number: index for index, number in enumerate(numbers)}
     objects = [BriefObject(fact.value) for fact in facts if fact.kind == "object"]
@@ -64,7 +64,7 @@ def brief_of(facts: Sequence[ReadFact]) -> SceneBrief:
 
 
 def _within_canvas(objects: Sequence[BriefObject]) -> Iterator[BriefObject]:
-    """Yield objects with smaller numbers once there are as many as the canvas has room for."""
+    """Yield objects, reducing their numbers once the canvas has reached its capacity."""
     room = MAX_OBJECTS
     for obj in objects:
         yield replace(obj, number=max(1, min(obj.number, room)))
@@ -81,7 +81,7 @@ def _with_word(obj: BriefObject, kind: str, value: str) -> BriefObject:
 
 
 def _instantiate_every(facts: Sequence[ReadFact], rng: Random) -> list[ReadFact]:
-    """Return the facts with one or two objects where a prompt speaks of every object of a class.
+    """Replace each fact about every object of a class by one or two instances.
 
     There is one where objects carry each other: "every cup has a spoon in it", and the prompt speaks of one spoon.
     """
@@ -96,7 +96,7 @@ def _instantiate_every(facts: Sequence[ReadFact], rng: Random) -> list[ReadFact]
 
 
 def _make_drawable(brief: SceneBrief) -> SceneBrief:
-    """Return a brief without the words that its objects cannot be drawn with: what a swap has brought there.
+    """Remove words that prevent the objects of a brief from being drawn, for instance after a swap.
 
     One word after the other is taken away, each time one without which the first complaint is another.
     """
@@ -107,7 +107,7 @@ def _make_drawable(brief: SceneBrief) -> SceneBrief:
 
 
 def _with_less(brief: SceneBrief) -> Iterator[SceneBrief]:
-    """Yield a brief with one word less, attributes first."""
+    """Yield copies of a brief with one attribute, style or relation removed, attributes first."""
     for index, obj in enumerate(brief.objects):
         plainer = [replace(obj, states=()), replace(obj, size=None), replace(obj, shape=None)]
         plainer += [replace(obj, material=None), replace(obj, color=None)]
@@ -122,7 +122,7 @@ def _drop_relation(brief: SceneBrief, index: int) -> SceneBrief:
 
 
 def _lay_out(brief: SceneBrief, seed: int) -> DrawnScene | Refused:
-    """Return a layout of what is believed; of facts that contradict each other the latest is dropped.
+    """Lay out a brief, dropping the latest of any contradictory relations.
 
     Where no contradiction is known, because the canvas is too crowded, sizes are dropped, then the later half of the
     relations, and then numbers: the search for a layout is what takes time, and so few are tried.
@@ -145,7 +145,7 @@ def _lay_out(brief: SceneBrief, seed: int) -> DrawnScene | Refused:
 
 
 def _latest_wrong(brief: SceneBrief, failure: NoDrawing) -> int | None:
-    """Return the latest relation that is in a conflict, or gives an object a second place; None if there is none."""
+    """Return the latest relation that conflicts or positions an object twice; None if there is none."""
     placed: set[int] = set()
     wrong = None
     for index, relation in enumerate(brief.relations):

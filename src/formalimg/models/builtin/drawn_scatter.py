@@ -1,4 +1,4 @@
-"""Scatter in drawn worlds: the objects that a prompt names, at random places, with attributes that it names somewhere.
+"""Scatter in drawn worlds: objects from the prompt at random positions with random attributes from the prompt.
 
 It marks chance level: what a model reaches that recognizes words and understands no sentence.
 """
@@ -36,18 +36,18 @@ _KINDS = ("color", "material", "shape", "state")
 
 @dataclass
 class _FoundWords:
-    """What a prompt names: how many of each class, and all attributes by kind, whatever they belong to."""
+    """The classes in a prompt with their numbers, and all attributes by kind regardless of their nouns."""
 
     objects: dict[str, int] = field(default_factory=dict)
     attributes: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[str | None]:
-        """Return the words of a kind to choose from; None is one of them."""
+        """Return the candidate words of a kind, including None."""
         return [None, *self.attributes.get(kind, ())]
 
 
 def compose_drawn_scatter(request: ImageRequest) -> DrawnScene | Refused | Failed:
-    """Return the objects that a prompt names, each in a random size and place, with random attributes that it names."""
+    """Return the objects in a prompt, each with a random size, position and attributes from the prompt."""
     rng = Random(f"{request.seed} {request.prompt}")
     words = _find_words(request.prompt, request.suite)
     styles = [
@@ -68,7 +68,7 @@ def compose_drawn_scatter(request: ImageRequest) -> DrawnScene | Refused | Faile
 
 
 def _drawable_look(label: str, words: _FoundWords, style: str | None, rng: Random) -> BriefObject | None:
-    """Return an object with random attributes; without those that it cannot be drawn with, None if it cannot be."""
+    """Return an object with random attributes, omitting undrawable ones; None if the class cannot be drawn."""
     color, material, shape, state = (rng.choice(words.of(kind)) for kind in _KINDS)
     look = BriefObject(label, 1, color, shape, None, material, () if state is None else (state,))
     plainer = [look, replace(look, states=()), replace(look, states=(), shape=None)]
@@ -79,7 +79,7 @@ def _drawable_look(label: str, words: _FoundWords, style: str | None, rng: Rando
 
 
 def _free_box(label: str, boxes: Sequence[Box], rng: Random) -> Box | None:
-    """Return a random box in the shape of a class that keeps a gap from others; None if none is found."""
+    """Return a random box with the aspect ratio of a class and a gap to other boxes; None if no box is found."""
     icon = drawn_catalog().icon(label)
     aspect = icon.aspect if icon else 1.0
     for _ in range(_TRIES):
@@ -107,7 +107,7 @@ def _are_apart(first: Box, second: Box) -> bool:
 
 
 def _find_words(prompt: str, name: str) -> _FoundWords:
-    """Return the classes and attributes that a prompt names. A number before a noun says how many."""
+    """Return the classes and attributes that occur in a prompt. A number before a noun is its count."""
     phrases, numbers = _index_words(name), prompt_lexicon().numbers
     words = _WORD.findall(prompt.lower())[:MAX_WORDS]
     colors = vocabulary("natural").words["color"]
@@ -130,7 +130,7 @@ def _find_words(prompt: str, name: str) -> _FoundWords:
 
 @cache
 def _index_words(name: str) -> PhraseIndex[Meaning]:
-    """Return the words of a suite that can be drawn, each with its kind and value; nouns go before attributes."""
+    """Index the drawable words of a suite by kind and value, with nouns before attributes."""
     phrases = drawn_world(name).phrases or partial(_vocabulary_phrases, suite(name).vocabulary)
     return PhraseIndex({phrase: meaning for phrase, meaning in reversed([*phrases()]) if phrase})
 

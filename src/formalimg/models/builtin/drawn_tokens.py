@@ -1,4 +1,4 @@
-"""Words of the drawn worlds (`drawn_words.toml`, nouns of their suites), and a tokenizer of noun phrases and cues."""
+"""Vocabulary of the drawn worlds (`drawn_words.toml`, suite nouns) and a tokenizer for noun phrases and cues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMED_BEFORE = ""  # the class of a noun that only refers back: "the road" where
 
 
 class DrawnNoun(NamedTuple):
-    """A form of a noun: the class, whether it is a plural, and whether one of it is "a pair of" them."""
+    """A noun form: its class, whether it is plural, and whether "a pair of" it denotes a single object."""
 
     label: str
     plural: bool
@@ -29,7 +29,7 @@ class DrawnNoun(NamedTuple):
 
 
 class DrawnLexicon(NamedTuple):
-    """All known words, by what they are looked up for."""
+    """All known words, grouped by purpose."""
 
     nouns: PhraseIndex[DrawnNoun]  # the forms of all nouns
     also: Mapping[str, frozenset[str]]  # what else an object may be called once it is named, by its class
@@ -48,7 +48,7 @@ class DrawnLexicon(NamedTuple):
 
 @cache
 def drawn_lexicon() -> DrawnLexicon:
-    """Load the nouns of all drawn worlds, and the phrases of the data file."""
+    """Load the nouns of all drawn worlds and the phrases in the data file."""
     table = tomllib.loads((files("formalimg.models.builtin") / "drawn_words.toml").read_text(encoding="utf-8"))
     before = table["before_nouns"]
     worlds = [world for name in suite_names() if (world := suite(name).drawn_world()) is not None]
@@ -88,7 +88,7 @@ def _noun_forms(named: Mapping[str, WorldNoun]) -> dict[str, DrawnNoun]:
 
 
 def _attribute_phrases(tables: Mapping[str, Any], position: str) -> Iterator[tuple[str, Attribute]]:
-    """Yield the phrases for attributes before or behind a noun."""
+    """Yield the phrases for attributes before or after a noun."""
     natural = vocabulary("natural").words
     values = {
         "color": natural["color"],
@@ -142,7 +142,7 @@ SceneToken: TypeAlias = SceneMention | TextCue
 
 
 def find_scene_tokens(text: str) -> Iterator[list[SceneToken]]:
-    """Return the noun phrases and cues of each sentence. Other words are ignored."""
+    """Yield the noun phrases and cues of each sentence. Other words are ignored."""
     return map(_sentence_tokens, split_sentences(text))
 
 
@@ -161,7 +161,7 @@ def _sentence_tokens(words: Sequence[str]) -> list[SceneToken]:
 
 
 def _noun_phrase_at(words: Sequence[str], start: int) -> tuple[SceneMention, int] | None:
-    """Return the noun phrase that starts here, and its number of words.
+    """Return the noun phrase that starts at `start`, and its length in words.
 
     Attributes are taken before nouns, so that "an orange cup" is a cup; a noun that could be one is the last resort.
     """

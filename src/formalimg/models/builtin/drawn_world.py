@@ -1,4 +1,4 @@
-"""What differs between drawn worlds: nouns and other words, and how the reader misreads prompts."""
+"""Differences between drawn worlds: nouns, phrases and misread rates of the reader."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ReadFact(NamedTuple):
 
 @dataclass(frozen=True)
 class MisreadRates:
-    """The chance of each failure, for each fact, in a prompt with as many facts as the memory holds."""
+    """Probability of each failure per fact, for a prompt with as many facts as the memory holds."""
 
     lose_objects: float  # an object is left out, with everything that is said of it
     lose_attributes: float  # a colour, material, shape, size or state is forgotten
@@ -39,7 +39,7 @@ MISREAD_OPTIONS = tuple(rate.name for rate in fields(MisreadRates))  # the names
 
 
 def misread(facts: Sequence[ReadFact], rates: MisreadRates, memory: int, rng: Random) -> list[ReadFact]:
-    """Return the facts as they are remembered.
+    """Return the facts that remain after random memory failures.
 
     For every fact the same random numbers are drawn, whatever the rates: to change one rate leaves other failures as
     they are. One object is always left: if all would be lost, the first.
@@ -74,7 +74,7 @@ def misread(facts: Sequence[ReadFact], rates: MisreadRates, memory: int, rng: Ra
 
 
 def _swap_attribute(remembered: dict[int, ReadFact], number: int, choice: float) -> None:
-    """Exchange an attribute with that of another object; one that has none gets it."""
+    """Swap an attribute with another object, or move it if the other object has no such attribute."""
     fact = remembered[number]
     partners = [
         other_fact.objects
@@ -94,7 +94,7 @@ Meaning: TypeAlias = tuple[str, str]  # what a phrase means: a kind of word, suc
 
 
 class WorldNoun(NamedTuple):
-    """The words for an object: its class, one, several, and what else it may be called once it is named."""
+    """The words for an object: its class, singular, plural, and alternative names for later mentions."""
 
     label: str
     one: tuple[str, ...]
@@ -104,7 +104,7 @@ class WorldNoun(NamedTuple):
 
 @dataclass(frozen=True)
 class DrawnWorld:
-    """What built-in models have to know of a suite whose images are drawings."""
+    """Configuration of built-in models for a suite with drawn images."""
 
     rates: MisreadRates  # the chances of the reader's failures
     nouns: Callable[[], Iterable[WorldNoun]] = tuple  # its nouns besides those of the vocabulary `natural`
@@ -113,7 +113,7 @@ class DrawnWorld:
 
 
 def drawn_world(suite_name: str) -> DrawnWorld:
-    """Return the drawn world of a suite that has one."""
+    """Return the drawn world of a suite; the suite must have one."""
     world = suite(suite_name).drawn_world()
     assert world is not None, f"{suite_name} has no drawn world"
     return world

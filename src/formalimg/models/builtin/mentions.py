@@ -1,4 +1,4 @@
-"""Mentions of objects in a prompt: a lexicon (`mentions.toml`), a tokenizer, and coreference of mentions."""
+"""Mentions of objects in a prompt: a lexicon (`mentions.toml`), a tokenizer, and coreference resolution."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _MAX_WORDS_BEFORE_NOUN = 8
 
 
 class TextCue(NamedTuple):
-    """A phrase that says something of objects: its kind, as in the lexicon, and what it stands for."""
+    """A phrase that describes or relates objects: its kind in the lexicon, and its meaning."""
 
     kind: str
     meaning: tuple[str, ...] = ()
 
 
 class ObjectMention(NamedTuple):
-    """A noun phrase: "a pair of red scissors", "every fork", "two cups"."""
+    """A mention of one or more objects: "a pair of red scissors", "every fork", "two cups"."""
 
     label: str  # the class of the object
     color: str | None = None  # the colour before the noun
@@ -50,14 +50,14 @@ PromptToken: TypeAlias = ObjectMention | TextCue
 
 
 class NounForm(NamedTuple):
-    """A form of the noun of a class."""
+    """A noun form of a class."""
 
     label: str
     plural: bool
 
 
 class PhraseIndex(Generic[Meaning]):
-    """An index of phrases and their meanings, for lookup in a list of words."""
+    """An index of phrases and their meanings for lookup in a sequence of words."""
 
     def __init__(self, meanings: Mapping[str, Meaning]) -> None:
         self._by_first_word: dict[str, list[tuple[list[str], Meaning]]] = {}
@@ -66,7 +66,7 @@ class PhraseIndex(Generic[Meaning]):
             self._by_first_word.setdefault(words[0], []).append((words, meanings[phrase]))
 
     def longest_at(self, words: Sequence[str], index: int) -> tuple[Meaning, int] | None:
-        """Return the meaning of the longest phrase that starts at an index, and its number of words."""
+        """Return the meaning of the longest phrase that starts at an index, and its length in words."""
         if index >= len(words):
             return None
         for phrase, meaning in self._by_first_word.get(words[index], ()):
@@ -76,7 +76,7 @@ class PhraseIndex(Generic[Meaning]):
 
 
 class PromptLexicon(NamedTuple):
-    """All known words, by what they are looked up for."""
+    """All known words, grouped by purpose."""
 
     nouns: PhraseIndex[NounForm]
     cues: PhraseIndex[TextCue]
@@ -89,7 +89,7 @@ class PromptLexicon(NamedTuple):
 
 @cache
 def prompt_lexicon() -> PromptLexicon:
-    """Load the nouns and colours of the drawable objects, and the phrases of the data file."""
+    """Load the nouns and colours of the drawable objects and the phrases in the data file."""
     table = tomllib.loads((files("formalimg.models.builtin") / "mentions.toml").read_text(encoding="utf-8"))
     colors, before = vocabulary("knolling").words["color"], table["before_nouns"]
     numbers = {text: n for n, word in enumerate(before["numbers"], start=2) for text in (word, str(n))}
@@ -105,7 +105,7 @@ def prompt_lexicon() -> PromptLexicon:
 
 
 def _noun_forms() -> dict[str, NounForm]:
-    """Return nouns as the suite writes them, and class names: people say both "computer mouse" and "mouse"."""
+    """Return the noun forms of the suite and of the class names, such as "mouse" and "computer mouse"."""
     forms: dict[str, NounForm] = {}
     for label in vocabulary("knolling").words["class"]:
         noun, plain = lexicon("knolling").nouns[label], label.replace("_", " ")
@@ -130,12 +130,12 @@ def _build_cues(table: Mapping[str, Mapping[str, Sequence[str]]], colors: Sequen
 
 
 def find_tokens(text: str) -> Iterator[list[PromptToken]]:
-    """Return the mentions and cues of each sentence. Other words are ignored."""
+    """Yield the mentions and cues of each sentence. Other words are ignored."""
     return map(_sentence_tokens, split_sentences(text))
 
 
 def split_sentences(text: str) -> Iterator[list[str]]:
-    """Yield the words, numbers and commas of each sentence, in lower case, up to `MAX_WORDS` in all."""
+    """Yield the lower-case words, numbers and commas of each sentence, up to `MAX_WORDS` in total."""
     sentence: list[str] = []
     for word in _WORD.findall(text.lower())[:MAX_WORDS]:
         if word in _SENTENCE_ENDS:
@@ -159,7 +159,7 @@ def _sentence_tokens(words: Sequence[str]) -> list[PromptToken]:
 
 
 def _mention_at(words: Sequence[str], index: int) -> tuple[ObjectMention, int] | None:
-    """Return the noun phrase that starts here, and its number of words."""
+    """Return the noun phrase that starts at an index, and its length in words."""
     phrases = prompt_lexicon()
     end = index
     while end < min(len(words), index + _MAX_WORDS_BEFORE_NOUN) and words[end] in phrases.before_nouns:
@@ -180,7 +180,7 @@ def _mention_at(words: Sequence[str], index: int) -> tuple[ObjectMention, int] |
 
 
 class TokenParser:
-    """What parsers of a sentence have in common: a position among its tokens."""
+    """Base class of sentence parsers, with a position in the list of tokens."""
 
     def __init__(self, tokens: Sequence[object]) -> None:
         self.tokens = tokens
@@ -197,11 +197,11 @@ class TokenParser:
                 self.parse_objects()
 
     def parse_cue(self, cue: TextCue) -> None:
-        """Parse a cue, behind which the position is."""
+        """Parse a cue; the position is already after it."""
         raise NotImplementedError
 
     def parse_objects(self) -> None:
-        """Parse the noun phrase at the position."""
+        """Parse the noun phrase at the current position."""
         raise NotImplementedError
 
     def kind_at(self, index: int) -> str:
@@ -212,7 +212,7 @@ class TokenParser:
         return token.kind if isinstance(token, TextCue) else "object"
 
     def after_joints(self, index: int) -> int:
-        """Return the index behind commas and "and"."""
+        """Return the index after any commas and "and"."""
         while self.kind_at(index) in JOINTS:
             index += 1
         return index
@@ -226,7 +226,7 @@ ObjectGroup: TypeAlias = tuple[int, ...]
 
 @dataclass
 class Entity:
-    """What a group of objects is called."""
+    """A mentioned group of objects with its class, colour and mark."""
 
     label: str
     color: str | None
@@ -236,7 +236,7 @@ class Entity:
 
 @dataclass
 class EntityTracker:
-    """Track which objects have been mentioned."""
+    """Tracks the objects that have been mentioned."""
 
     several: int = 1  # how many "every cup" or "cups" are taken to be
     entities: list[Entity] = field(default_factory=list)  # what has been mentioned, in order
@@ -247,7 +247,7 @@ class EntityTracker:
         return ((obj, entity) for entity in self.entities for obj in entity.group)
 
     def resolve(self, mention: ObjectMention) -> ObjectGroup:
-        """Return the objects that a mention refers to: earlier ones that fit, or else new ones.
+        """Return the objects that a mention refers to, adding new objects if no earlier ones match.
 
         "A cup" and "the cup" are the same cup: where an instruction has two, a colour or "first" and "second"
         distinguish them.
@@ -263,7 +263,7 @@ class EntityTracker:
         return group
 
     def _antecedent(self, mention: ObjectMention) -> Entity | None:
-        """Return the latest entity that fits; one with a mark also fits without it, but not "every"."""
+        """Return the latest matching entity; a mention without a mark also matches marked ones, except for "every"."""
         fitting = [
             entity for entity in self.entities if entity.label == mention.label and _may_be(entity.color, mention.color)
         ]
@@ -273,13 +273,13 @@ class EntityTracker:
         return same[-1] if same else None
 
     def paint(self, group: ObjectGroup, color: str) -> None:
-        """Give a colour to objects that have none yet."""
+        """Set the colour of objects that have no colour yet."""
         for entity in self.entities:
             if entity.group == group:
                 entity.color = entity.color or color
 
     def scene(self, boxes: Mapping[int, Box], rng: Random) -> Scene:
-        """Return the scene of all objects that have a box; those without a colour get a random one."""
+        """Return a scene of all objects with a box; objects without a colour get a random one."""
         colors = vocabulary("knolling").words["color"]
         painted = [(entity, entity.color or rng.choice(colors)) for entity in self.entities]
         return Scene.of(

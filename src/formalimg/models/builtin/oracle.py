@@ -1,4 +1,4 @@
-"""The oracle: an image model that sees what an item asks for and draws a solution of it. It marks the ceiling."""
+"""The oracle: an image model that reads the item's formula and draws a solution, as an upper bound."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ADVICE = "builtin/oracle draws only knolling: use folder/… or a real model fo
 
 
 def compose_solution(request: ImageRequest) -> Scene | Refused | Failed:
-    """Return a scene that satisfies the formula: its witness for the first sample, other solutions for further ones."""
+    """Return a scene that satisfies the formula: its witness for the first sample, else another solution."""
     spec = request.spec
     if spec is None:
         return Failed("builtin/oracle needs the formula: the request has no spec")
@@ -51,7 +51,7 @@ def compose_solution(request: ImageRequest) -> Scene | Refused | Failed:
 
 
 def compose_drawn_solution(request: ImageRequest) -> DrawnScene | Refused | Failed:
-    """Return a scene that shows what the item asks for; refuse what no drawing shows, with the reason."""
+    """Return a scene that satisfies the item, or a refusal with the reason why it cannot be drawn."""
     # Imported here, because most runs are of Knolling, which needs none of it.
     from formalimg.benchmarks.drawn_requests import NothingToDrawError, drawn_request
     from formalimg.drawing.layout import solve_drawn

@@ -1,4 +1,4 @@
-"""Placement of objects: candidate boxes, which of them are free, where most facts hold; and the scatter baseline."""
+"""Object placement: candidate boxes, free boxes, the box that satisfies most facts, and the scatter baseline."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PlacementFact(NamedTuple):
 
 @dataclass(frozen=True)
 class CandidateBoxes:
-    """Boxes that an object could take, by their edges, and the index of each one's scale in `SCALES`."""
+    """Candidate boxes for an object, stored as arrays of edges and of scale indices in `SCALES`."""
 
     xmin: Numbers
     ymin: Numbers
@@ -50,25 +50,25 @@ class CandidateBoxes:
 
     @property
     def center_x(self) -> Numbers:
-        """The horizontal centres."""
+        """Horizontal centres."""
         return (self.xmin + self.xmax) / 2
 
     @property
     def center_y(self) -> Numbers:
-        """The vertical centres."""
+        """Vertical centres."""
         return (self.ymin + self.ymax) / 2
 
     @property
     def area(self) -> Numbers:
-        """Width times height."""
+        """Area of each box."""
         return (self.xmax - self.xmin) * (self.ymax - self.ymin)
 
     def box(self, index: int) -> Box:
-        """Return one of the boxes."""
+        """Return the box at an index."""
         return Box(*(int(edges[index]) for edges in (self.xmin, self.ymin, self.xmax, self.ymax)))
 
     def free(self, boxes: Iterable[Box]) -> Mask:
-        """Return which of the boxes keep a gap from all boxes that are taken."""
+        """Return a mask of the boxes that keep a gap to all occupied boxes."""
         is_free = np.ones(len(self.scale), dtype=np.bool_)
         for box in boxes:
             is_free &= (
@@ -82,7 +82,7 @@ class CandidateBoxes:
 
 @cache
 def candidate_boxes(label: str) -> CandidateBoxes:
-    """Return all candidate boxes of a class in its natural shape: on a grid, in every scale."""
+    """Return all candidate boxes of a class in its natural aspect ratio, on a grid and at every scale."""
     aspect = natural_aspect(label)
     grid = np.arange(_STEP, CANVAS, _STEP)
     edges_by_scale, scales = [], []
@@ -100,7 +100,7 @@ def candidate_boxes(label: str) -> CandidateBoxes:
 
 
 def best_box(label: str, obj: int, facts: Sequence[PlacementFact], boxes: Mapping[int, Box], rng: Random) -> Box | None:
-    """Return the free box in which most of the facts about an object hold; None if no box is free.
+    """Return the free box that satisfies most facts about an object; None if no box is free.
 
     Among equally good boxes, the most usual size is taken, and then the random generator decides.
     """
@@ -120,12 +120,12 @@ def best_box(label: str, obj: int, facts: Sequence[PlacementFact], boxes: Mappin
 
 
 def fact_holds(fact: PlacementFact, boxes: Mapping[int, Box]) -> bool:
-    """Return whether a fact obviously holds of objects that have been placed."""
+    """Return whether a fact holds with a margin for objects that have been placed."""
     return bool(_holds_obviously(fact.predicate, [boxes[obj] for obj in fact.objects]))
 
 
 def _holds_obviously(predicate: str, places: Sequence[Box | CandidateBoxes]) -> Mask:
-    """Return where a predicate obviously holds: by the rules that decide it, with a margin."""
+    """Evaluate a predicate on boxes with a safety margin around the rule's thresholds."""
     if len(places) == 1:
         between = UNARY_RULES[predicate]
         low, high = between.low + _MARGIN, between.high - _MARGIN
@@ -148,7 +148,7 @@ def _holds_obviously(predicate: str, places: Sequence[Box | CandidateBoxes]) -> 
 
 
 def compose_scattered(prompt: str, seed: int = 0) -> Scene:
-    """Return the objects that a prompt names, each in a random size and place; empty if none of them can be drawn.
+    """Return the objects in a prompt with random sizes and positions; empty if none can be drawn.
 
     Colours are those that stand with a noun ("a red cup", "the cup is red"). All other words are ignored.
     """
@@ -165,7 +165,7 @@ def compose_scattered(prompt: str, seed: int = 0) -> Scene:
 
 
 def _track_mentions(sentence: list[PromptToken], entities: EntityTracker) -> None:
-    """Add the objects of a sentence, with their colours."""
+    """Add the objects of a sentence and their colours."""
     for index, token in enumerate(sentence):
         if isinstance(token, ObjectMention):
             group = entities.resolve(token)
@@ -175,7 +175,7 @@ def _track_mentions(sentence: list[PromptToken], entities: EntityTracker) -> Non
 
 
 def _random_box(label: str, boxes: dict[int, Box], rng: Random) -> Box | None:
-    """Return a random free box of a random size; of any size that fits, if there is none of that size."""
+    """Return a random free box of a random size, falling back to other sizes; None if no box is free."""
     candidates = candidate_boxes(label)
     free = candidates.free(boxes.values())
     of_size = free & (candidates.scale == rng.randrange(len(SCALES)))

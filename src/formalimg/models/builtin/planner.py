@@ -68,7 +68,7 @@ class PlannedLayout(BaseModel):
 def open_planner(
     name: str, options: Mapping[str, str] | None = None, prompts: Path | None = None, *, published: bool = False
 ) -> ImageModel:
-    """Return the planner of this name: `builtin/solver`, or any chat model."""
+    """Open a planner by name: `builtin/solver` or any chat model."""
     if name == SOLVER:
         if options:
             raise FormalimgError(f"{SOLVER} has no options, but {', '.join(options)} was given")
@@ -92,7 +92,7 @@ class LayoutAnswer(TextAnswer):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read the list in a text: in a fence, from the first to the last brace, or from bracket to bracket."""
+        """Read the list from a fenced block, from the outermost braces, or from the outermost brackets."""
         try:
             value = json_or_literal(_list_in(text.rpartition(_THOUGHT)[2]))
             # Literals may hold what no JSON file can; what it can hold comes out as it would be read from one.
@@ -115,7 +115,7 @@ def _list_in(text: str) -> str:
 
 @dataclass(frozen=True)
 class LayoutPlanner:
-    """What chat models that plan layouts have in common; subclasses ask, and read the answer."""
+    """Base class of chat models that plan layouts; subclasses send the request and parse the answer."""
 
     prompt_name: ClassVar[str]
 
@@ -126,31 +126,31 @@ class LayoutPlanner:
 
     @property
     def name(self) -> str:
-        """The name of the chat model."""
+        """Name of the chat model."""
         return self.chat.name
 
     @property
     def price(self) -> Price:
-        """The price of the chat model."""
+        """Price of the chat model."""
         return price_of(self.chat)
 
     @property
     def concurrency(self) -> int:
-        """As many requests at a time as the chat model takes."""
+        """Maximum number of concurrent requests of the chat model."""
         return self.chat.concurrency
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, and the prompt."""
+        """Settings of the chat model, and the prompt."""
         return {**self.chat.settings, "prompt": str(self.prompt)}
 
     @cached_property
     def prompt(self) -> Prompt:
-        """The prompt that asks for a layout."""
+        """Prompt that asks for a layout."""
         return load_prompts(_PROMPTS, self.prompts)[self.prompt_name]
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield one layout for each request."""
+        """Yield one layout per request."""
         for request in requests:
             yield await self.plan(request)
 
@@ -160,12 +160,12 @@ class LayoutPlanner:
 
 
 class ChatPlanner(LayoutPlanner):
-    """A chat model that plans layouts, asked by us."""
+    """A chat model that plans layouts with the package's own prompt."""
 
     prompt_name = "plan"
 
     def sent(self, request: ImageRequest) -> str:
-        """Return the text that the chat model is sent for a request."""
+        """Return the text sent to the chat model for a request."""
         words = vocabulary("knolling").words
         return self.prompt.fill(
             {"classes": ", ".join(words["class"]), "colors": ", ".join(words["color"]), "prompt": request.prompt}
@@ -187,7 +187,7 @@ class ChatPlanner(LayoutPlanner):
 
 
 def _build_failed_layout(problem: str, served: Mapping[str, Setting], cost: float | None) -> Generated:
-    """Return an answer that is no layout as what it is: a failure of the planner, which is judged, and not missing."""
+    """Return an unparseable layout as an image that is judged as a failure of the planner."""
     return Generated(failed_layout_png(" ".join(problem.split())), served, cost)
 
 
@@ -207,11 +207,11 @@ class PublishedPlanner(LayoutPlanner):
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, the protocol, and the prompt."""
+        """Settings of the chat model, the protocol, and the prompt."""
         return {**self.chat.settings, "protocol": "published", "prompt": str(self.prompt)}
 
     def sent(self, request: ImageRequest) -> str:
-        """Return the text that the chat model is sent for a request.
+        """Return the text sent to the chat model for a request.
 
         A prompt without a place for the words of the item, as the official one, has them at its end.
         """
@@ -235,7 +235,7 @@ class PublishedPlanner(LayoutPlanner):
 
 @dataclass(frozen=True)
 class SolverPlanner:
-    """`builtin/solver`: the planner that sees the formula and solves it. It marks the ceiling."""
+    """`builtin/solver`: the planner that solves the formula itself, as an upper bound."""
 
     name: str = SOLVER
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})
@@ -244,7 +244,7 @@ class SolverPlanner:
     sees_spec: bool = True
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield one layout for each request: the witness of its formula, or a new solution for further samples."""
+        """Yield one layout per request: the witness for the first sample, else a new solution."""
         for request in requests:
             yield await asyncio.to_thread(_solve_request, request)
 

@@ -1,4 +1,4 @@
-"""The reader baseline: an image model that understands simple instructions and loses the thread of long ones.
+"""The reader baseline: an image model that follows simple instructions and fails on long ones.
 
 A sentence is parsed from mentions and cues to spatial facts, left to right, without looking back. An object that opens
 a clause is its subject; what follows is said of it; a relation waits for the next object that is named. "Not" and "or"
@@ -30,14 +30,14 @@ _CLAUSE_OPENERS = ("verb", "owning", "place", "relation", "relation_to_it", "ali
 
 
 def parse_sentence(tokens: Sequence[PromptToken], entities: EntityTracker) -> list[PlacementFact]:
-    """Return the facts of a sentence; the objects that it mentions, and their colours, are added to the entities."""
+    """Return the facts of a sentence, adding its objects and their colours to `entities`."""
     parser = _SentenceParser(tokens, entities)
     parser.parse()
     return list(dict.fromkeys(parser.facts))
 
 
 class _SentenceParser(TokenParser):
-    """The state of the parser within a sentence."""
+    """Parser state within a sentence."""
 
     def __init__(self, tokens: Sequence[PromptToken], entities: EntityTracker) -> None:
         super().__init__(tokens)
@@ -62,7 +62,7 @@ class _SentenceParser(TokenParser):
     # --- objects
 
     def parse_objects(self) -> None:
-        """Parse a list of objects: the subjects of a new clause, or what a relation waits for."""
+        """Parse a list of objects as the subjects of a new clause or as the objects of a relation."""
         named = [self.take_object()]
         while (after := self.after_joints(self.position)) > self.position and self.kind_at(after) == "object":
             self.position = after
@@ -91,7 +91,7 @@ class _SentenceParser(TokenParser):
         return self.entities.resolve(mention)
 
     def precedes_subject(self) -> bool:
-        """Return whether the subject comes last: "to the right of the hat is a cup"."""
+        """Return whether the subject follows the relation: "to the right of the hat is a cup"."""
         return self.kind_at(self.position) == "verb" and self.kind_at(self.position + 1) == "object"
 
     def begin_clause(self, subjects: list[ObjectGroup]) -> None:
@@ -105,7 +105,7 @@ class _SentenceParser(TokenParser):
         self.order_subjects()
 
     def order_subjects(self) -> None:
-        """Relate each subject to the next, if an order and several subjects have been named, whichever came first."""
+        """Relate each subject to the next if the clause has several subjects and a sequence."""
         if self.sequence and len(self.subjects) > 1:
             self.link(self.sequence, list(pairwise(self.subjects)))
             self.sequence = None
@@ -150,7 +150,7 @@ class _SentenceParser(TokenParser):
                 self.subjects, self.objects = self.objects or self.subjects, []
 
     def parse_alignment(self, predicate: str) -> None:
-        """Align objects with what is mentioned next, or with each other."""
+        """Align objects with the next mention or with each other."""
         if self.kind_at(self.position) == "with":
             self.position += 1
             self.pending.append(predicate)
@@ -169,7 +169,7 @@ class _SentenceParser(TokenParser):
             self.relate(relations, self.subjects, self.it())
 
     def it(self) -> list[ObjectGroup]:
-        """Return what "it" stands for: the last object of the clause besides its subject, or else the owners."""
+        """Return the referents of "it": the last objects of the clause except its subjects, else the owners."""
         return self.objects or self.owners
 
     def put(self, places: Iterable[str], subjects: Sequence[ObjectGroup]) -> None:
@@ -198,7 +198,7 @@ _SEVERAL = 2  # how many objects are drawn for "every fork"
 
 
 def compose_scene(prompt: str, seed: int = 0, *, memory: int = DEFAULT_MEMORY) -> Scene:
-    """Return the scene that a hasty reader makes of a prompt; empty if it names nothing that can be drawn.
+    """Return the scene that the reader composes from a prompt; empty if nothing in it can be drawn.
 
     Each sentence is parsed once and laid out at once. Only the latest facts are kept, so that objects are later placed
     and moved without regard to earlier ones.
@@ -217,7 +217,7 @@ def compose_scene(prompt: str, seed: int = 0, *, memory: int = DEFAULT_MEMORY) -
 
 @dataclass
 class ReaderLayout:
-    """A layout in progress. Objects are never removed, and the layout is never restarted."""
+    """A layout under construction. Objects are never removed, and the layout is never restarted."""
 
     memory: deque[PlacementFact]  # the latest facts; older ones are forgotten, and no longer taken into account
     rng: Random  # decides between equally good boxes
@@ -225,7 +225,7 @@ class ReaderLayout:
     boxes: dict[int, Box] = field(default_factory=dict)  # the boxes of the objects that have been placed
 
     def add(self, facts: list[PlacementFact]) -> None:
-        """Place the new objects of a sentence, then repair the facts that do not hold."""
+        """Place the new objects of a sentence, then repair violated facts."""
         self.memory.extend(facts)
         for fact in facts:
             for obj in fact.objects:
@@ -235,7 +235,7 @@ class ReaderLayout:
                 self._repair(fact)
 
     def place(self, obj: int) -> None:
-        """Place an object where most facts in memory hold; leave it out if there is no room."""
+        """Place an object where most facts in memory hold; skip it if there is no free box."""
         if obj in self.boxes:
             return
         box = best_box(self.labels[obj], obj, self._facts_about(obj), self.boxes, self.rng)
@@ -243,7 +243,7 @@ class ReaderLayout:
             self.boxes[obj] = box
 
     def _repair(self, fact: PlacementFact) -> None:
-        """Move one of the fact's objects so that it holds, and then, once, the neighbours that this has disturbed."""
+        """Move one object to satisfy a fact, then repair each disturbed neighbouring fact once."""
         for obj in fact.objects:
             disturbed = self._move(obj, fact)
             if disturbed is not None:
@@ -252,13 +252,13 @@ class ReaderLayout:
                 return
 
     def _repair_neighbour(self, fact: PlacementFact) -> None:
-        """Move one of the fact's objects so that it holds, if that disturbs less than it repairs."""
+        """Move one object to satisfy a fact if this reduces the number of violated facts."""
         for obj in fact.objects:
             if self._fails(fact):
                 self._move(obj, fact, gain=1)
 
     def _move(self, obj: int, fact: PlacementFact, gain: int = 0) -> list[PlacementFact] | None:
-        """Move an object so that a fact holds and, of the facts in memory about it, fewer fail by the gain.
+        """Move an object so that a fact holds and the number of its violated facts drops by at least `gain`.
 
         Returns the facts that fail then, or None if the object stays where it is.
         """
@@ -276,7 +276,7 @@ class ReaderLayout:
         return failing
 
     def _facts_about(self, obj: int) -> list[PlacementFact]:
-        """Return the facts in memory about an object and others that have been placed."""
+        """Return the facts in memory that relate an object to placed objects."""
         return [
             fact
             for fact in self.memory

@@ -1,1 +1,1 @@
-"""Premade images: a folder or a map of files in place of an image model."""
+"""Premade images: a folder or an image map used as an image model."""

@@ -1,4 +1,4 @@
-"""Matching of files to items: folder listing, index of requested images, and candidate files for each image."""
+"""File matching: folder listing, index of requested images, and candidate files for each image."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _DIGITS = re.compile(r"[0-9]+")
 
 
 class FolderListing(NamedTuple):
-    """A folder and the paths of all files below it, with `/` between folders, in natural sort order."""
+    """A folder and the paths of all files below it, separated by `/` and in natural sort order."""
 
     path: str
     files: tuple[str, ...]
 
 
 def scan_folder(path: str) -> FolderListing:
-    """List all files below a folder, without hidden and system files. Links are followed."""
+    """List all files below a folder except for hidden and system files. Symbolic links are followed."""
     files: list[str] = []
     pending: list[tuple[str, frozenset[tuple[int, int]]]] = [("", frozenset())]
     while pending:
@@ -58,7 +58,7 @@ def scan_folder(path: str) -> FolderListing:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a file; also for a link that leads back to itself, which then fails by its name."""
+    """Return whether an entry is a file; True for a circular link, so that opening it fails with its name."""
     try:
         return entry.is_file()
     except OSError:
@@ -71,12 +71,12 @@ def is_image(file: str) -> bool:
 
 
 def is_any_image(file: str) -> bool:
-    """Return whether a file has the extension of any image format, supported or not."""
+    """Return whether a file has an image extension, even of an unsupported format."""
     return is_image(file) or _OTHER_IMAGE.fullmatch(_file_extension(file)) is not None
 
 
 def _natural_sort_key(name: str) -> tuple[str, str]:
-    """Return a natural sort key: 10.png comes after 9.png."""
+    """Return a natural sort key, so that 10.png follows 9.png."""
     return _DIGITS.sub(lambda number: number.group().rjust(12, "0"), name), name
 
 
@@ -100,7 +100,7 @@ MATCHED_BY: tuple[MatchedBy, ...] = get_args(MatchedBy)
 
 
 class RequestedImage(NamedTuple):
-    """One image that a run requests.
+    """An image requested by a run.
 
     Attributes:
         item: the id of the item.
@@ -120,7 +120,7 @@ class RequestedImage(NamedTuple):
 
 
 class MatchedImage(NamedTuple):
-    """A requested image, its file (or the marker file of a refusal), and how they were matched."""
+    """A requested image, its file (or the marker file of a refusal), and the matching method."""
 
     item: str
     sample: int
@@ -144,11 +144,11 @@ class MatchReport:
 
     @property
     def ways(self) -> str:
-        """How the images were matched, as in `1,980 by id, 20 by prompt`; empty if there are none."""
+        """Number of images per matching method, as in `1,980 by id, 20 by prompt`; empty if there are none."""
         return format_matches(Counter(image.by for image in self.found))
 
     def summary(self) -> str:
-        """Return a summary of a few lines: number of images of each kind, and the first names."""
+        """Return a summary of a few lines: number of images of each kind, and the first few names."""
         requested = len(self.found) + len(self.blocked) + len(self.missing)
         rows = [
             ("found", len(self.found), f"of {requested:,} wanted" + (f": {self.ways}" if self.found else "")),
@@ -170,12 +170,12 @@ class MatchReport:
 
 
 def format_matches(counts: Mapping[str, int]) -> str:
-    """Return how many images were matched in which way, as in `1,980 by id, 20 by prompt`."""
+    """Format the number of images per matching method, as in `1,980 by id, 20 by prompt`."""
     return ", ".join(f"{counts[way]:,} by {way}" for way in MATCHED_BY if counts.get(way))
 
 
 def short_name(name: str) -> str:
-    """Return a file's name truncated, on one line."""
+    """Return a truncated file name on a single line."""
     return truncate(name, _MAX_NAME, _MAX_NAME)
 
 
@@ -189,14 +189,14 @@ def _format_names(names: Sequence[str]) -> str:
 
 
 class FolderImage(NamedTuple):
-    """Key of a requested image: item and sample."""
+    """Key of a requested image: its item and sample index."""
 
     item: str
     sample: int
 
 
 class ItemIndex:
-    """Index of the requested images, by every name that a file may know them by."""
+    """Index of the requested images by all names that a file may use for them."""
 
     def __init__(self, images: Sequence[RequestedImage]) -> None:
         self.wanted = {FolderImage(image.item, image.sample): image for image in images}
@@ -218,11 +218,11 @@ class ItemIndex:
                 self._by_place[position] = item
 
     def item_called(self, name: str) -> str | None:
-        """Return the item of exactly this id."""
+        """Return the item with exactly this id."""
         return self._by_name.get(normalize_unicode(name))
 
     def item_numbered(self, name: str) -> str | None:
-        """Return the item of this id up to leading zeros, if it is the only one: `007` is item 7, unless 007 exists."""
+        """Return the item with this id or, if unique, with this number: `007` matches item 7 unless 007 exists."""
         exactly = self.item_called(name)
         if exactly is not None or not is_number(name):
             return exactly
@@ -230,7 +230,7 @@ class ItemIndex:
         return same[0] if len(same) == 1 else None
 
     def items_with(self, prompt: str | None) -> Sequence[str]:
-        """Return the items that have this prompt: exactly, or else up to case, white space and a text about style."""
+        """Return the items with this prompt, falling back to ignoring case, whitespace and a style text."""
         if prompt is None:
             return ()
         if prompt in self._by_prompt:
@@ -249,22 +249,22 @@ class ItemIndex:
         return index
 
     def item_at(self, position: int) -> str | None:
-        """Return the item at this index of the suite, from 0."""
+        """Return the item at this position in the suite, from 0."""
         return self._by_place.get(position)
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text consists of ASCII digits only."""
+    """Return whether a string consists of ASCII digits only."""
     return text.isascii() and text.isdigit()
 
 
 def normalize_unicode(text: str) -> str:
-    """Normalize a text to NFC: file systems differ in this."""
+    """Normalize a string to NFC, because file systems differ in their normalization."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def _fold_prompt(prompt: str) -> str:
-    """Return a prompt in small letters, with single blanks."""
+    """Return a prompt in lower case with single spaces."""
     return " ".join(normalize_unicode(prompt).casefold().split())
 
 
@@ -276,7 +276,7 @@ _SHOWN_DUPLICATES = 3
 
 
 class CandidateFile(NamedTuple):
-    """A file that may be the image of an item."""
+    """A candidate file for the image of an item."""
 
     file: str  # its path relative to the folder
     image: FolderImage | None  # the image it claims to be; None if it was not requested
@@ -288,7 +288,7 @@ class CandidateFile(NamedTuple):
 def resolve_candidates(
     candidates: Iterable[CandidateFile], index: ItemIndex, folder: str, path: str, layout: str
 ) -> MatchReport:
-    """Assign each requested image its file."""
+    """Assign a file to each requested image."""
     files: dict[FolderImage, dict[str, MatchedBy]] = {}
     markers: dict[FolderImage, str] = {}
     absent: list[str] = []

@@ -1,4 +1,4 @@
-"""Image model over premade images in a folder or map: `folder/…`, also of files that hold several samples in a grid."""
+"""Image model for premade images in a folder or map (`folder/…`), including grids of several samples per file."""
 
 from __future__ import annotations
 
@@ -38,35 +38,35 @@ _MAX_PIXELS = 400_000_000  # more pixels than this are not decoded: a grid of fo
 
 
 class GridError(FormalimgError):
-    """A file that cannot be cut into the tiles of a grid."""
+    """A file that cannot be divided into the tiles of a grid."""
 
 
 class ImageGrid(NamedTuple):
-    """How many images one file holds, across and down."""
+    """The number of images in a file, as columns and rows."""
 
     columns: int
     rows: int
 
     @property
     def tiles(self) -> int:
-        """The number of images in a file."""
+        """Number of images per file."""
         return self.columns * self.rows
 
     def __str__(self) -> str:
         return f"{self.columns}x{self.rows}"
 
     def files_of(self, images: Sequence[RequestedImage]) -> list[RequestedImage]:
-        """Return the files that hold these images, each once, as images whose samples are counted by files."""
+        """Return the distinct grid files that contain these images, numbered by file instead of by sample."""
         return list(dict.fromkeys(image._replace(sample=image.sample // self.tiles) for image in images))
 
     def images_in(self, files: Sequence[MatchedImage], images: Sequence[RequestedImage]) -> tuple[MatchedImage, ...]:
-        """Return the wanted images that these files hold; each image names its file."""
+        """Return the requested images that these files contain, each with the name of its file."""
         by_place = {(image.item, image.sample): image for image in files}
         places = ((image, by_place.get((image.item, image.sample // self.tiles))) for image in images)
         return tuple(file._replace(sample=image.sample) for image, file in places if file is not None)
 
     def cut(self, data: bytes, sample: int) -> bytes:
-        """Return one image of a file as PNG: its pixels, as they are. A file that is no image is returned unchanged."""
+        """Crop one tile from a grid file and return it as PNG. Data that is not an image is returned unchanged."""
         try:
             with Image.open(io.BytesIO(data)) as opened:
                 self.check_size(*opened.size)
@@ -80,7 +80,7 @@ class ImageGrid(NamedTuple):
         return png_bytes(tile if tile.mode in ("RGB", "RGBA", "L") else tile.convert("RGB"))
 
     def check_size(self, width: int, height: int) -> None:
-        """Refuse sizes that do not divide."""
+        """Raise an error if the size is not divisible by the grid."""
         if width * height > _MAX_PIXELS:
             raise GridError(f"it has {width} x {height} pixels, more than {_MAX_PIXELS:,}: give smaller images")
         if width % self.columns or height % self.rows:
@@ -91,7 +91,7 @@ class ImageGrid(NamedTuple):
 
 
 def parse_grid(text: str) -> ImageGrid:
-    """Return the grid that an option names, such as `2x2`."""
+    """Parse a grid size such as `2x2`."""
     match = _GRID.fullmatch(text)
     if match is None or text == "1x1":
         raise FormalimgError(f"grid must be columns x rows, up to 99 each, as in grid=2x2, and is {text!r}")
@@ -104,7 +104,7 @@ _SHOWN = 3
 def explain_no_match(
     matching: MatchReport, index: ItemIndex, folder: FolderListing | None, layout: ImageLayout | None
 ) -> str:
-    """Return one line: what was looked for, what was found, and what to do."""
+    """Return a one-line message with the expected files, the files that were found, and a suggestion."""
     path = short_name(matching.path)
     images = [file for file in folder.files if is_any_image(file)] if folder else list(matching.extra)
     if matching.absent:
@@ -141,7 +141,7 @@ _VERSION = 1
 
 
 class FolderModel:
-    """Premade images, by item and sample. Call `match` before `run --no-judge`."""
+    """An image model for premade images. Call `match` before `run --no-judge`."""
 
     batch = 1
     concurrency = 16
@@ -156,7 +156,7 @@ class FolderModel:
         folder: FolderListing | None,
         grid: ImageGrid | None = None,
     ) -> None:
-        """Open a folder in a layout, or a file that maps items to images, which has none of both."""
+        """Initialize from a folder with a layout, or from an image map, which has neither folder nor layout."""
         self.name = f"folder/{shown_path}"
         grid_settings: Mapping[str, Setting] = {} if grid is None else {"grid": str(grid)}
         self.settings: Mapping[str, Setting] = {
@@ -173,7 +173,7 @@ class FolderModel:
         self._blocked: Mapping[FolderImage, MatchedImage] = {}
 
     def match(self, images: Sequence[RequestedImage]) -> MatchReport:
-        """Match files to these images, given in the order of the suite."""
+        """Match files to these images, given in suite order."""
         index = ItemIndex(images if self._grid is None else self._grid.files_of(images))
         if self._folder is None or self._layout is None:
             candidates = map_candidates(self._path, index)
@@ -189,7 +189,7 @@ class FolderModel:
         return matching
 
     def _cut(self, matching: MatchReport, grid: ImageGrid, images: Sequence[RequestedImage]) -> MatchReport:
-        """Return the report on images in place of files; refuse if the first file does not divide into the grid."""
+        """Return a report on tiles instead of files; raise an error if the first file does not fit the grid."""
         if matching.found:
             first = matching.found[0]
             data = self._read(first)
@@ -204,7 +204,7 @@ class FolderModel:
         return replace(matching, found=matched, blocked=blocked, missing=missing)
 
     def fingerprint(self, item: str, sample: int) -> str:
-        """Return name, size and modification time of an image's file; empty if there is none."""
+        """Return the name, size and modification time of an image's file; empty if there is no file."""
         match = self._found(item, sample) or self._blocked.get(FolderImage(item, sample))
         if match is None:
             return ""
@@ -216,7 +216,7 @@ class FolderModel:
         return f"{_storable_name(match.file)}:{status.st_size}:{status.st_mtime_ns}{tile}"
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield the files as they are, one result per request."""
+        """Yield the unmodified files, one result per request."""
         for request in requests:
             yield await asyncio.to_thread(self._load, request)
 
@@ -303,5 +303,5 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
 
 
 def _storable_name(file: str) -> str:
-    """Return a name that can be stored as text, whatever bytes it is made of."""
+    """Return the file name as valid UTF-8, replacing undecodable bytes."""
     return file.encode("utf-8", "replace").decode("utf-8")

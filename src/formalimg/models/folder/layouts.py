@@ -1,4 +1,4 @@
-"""Folder layouts: how files, folders and metadata (`metadata.jsonl`, `metadata.csv`, maps) say which image is which."""
+"""Folder layouts: how files, folders and metadata (`metadata.jsonl`, `metadata.csv`, maps) identify images."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from formalimg.models.folder.file_matching import (
 
 
 class MetadataRow(NamedTuple):
-    """Fields of one row by name, and its position for messages."""
+    """A metadata row: its fields by name, and its location for error messages."""
 
     where: str
     fields: Mapping[str, Any]
 
 
 def read_jsonl_rows(folder: str, file: str) -> Iterator[MetadataRow]:
-    """Read the objects of a JSON lines file; empty lines are skipped."""
+    """Read the objects of a JSON Lines file, skipping empty lines."""
     for number, line in enumerate(read_text(Path(folder, file)).split("\n"), 1):
         if line.strip():
             location = f"{file}, line {number}"
@@ -50,7 +50,7 @@ def read_jsonl_rows(folder: str, file: str) -> Iterator[MetadataRow]:
 
 
 def read_csv_rows(folder: str, file: str) -> Iterator[MetadataRow]:
-    """Read the rows of a CSV file with a header; empty cells are omitted."""
+    """Read the rows of a CSV file with a header, omitting empty cells."""
     reader = csv.DictReader(io.StringIO(read_text(Path(folder, file)), newline=""), strict=True)
     try:
         names = reader.fieldnames or ()
@@ -77,7 +77,7 @@ _MAX_DIGITS = 9
 
 
 class MetadataEntry(NamedTuple):
-    """Metadata of one file."""
+    """Metadata of a file."""
 
     where: str  # position in the metadata file, for messages
     file: str  # the file
@@ -88,7 +88,7 @@ class MetadataEntry(NamedTuple):
 
 
 def parse_entry(row: MetadataRow, file_fields: tuple[str, ...]) -> MetadataEntry:
-    """Parse a row. Unknown fields are ignored."""
+    """Parse a metadata row, ignoring unknown fields."""
     location, fields = row
     file = next((fields[name] for name in file_fields if fields.get(name) is not None), None)
     if not isinstance(file, str) or not file or "\0" in file:
@@ -117,7 +117,7 @@ def entry_candidates(entries: Iterable[MetadataEntry], index: ItemIndex, folder:
 
 
 def _find_item(entry: MetadataEntry, index: ItemIndex) -> tuple[str | None, MatchedBy]:
-    """Return the item that an entry is about, and how that is known."""
+    """Return the item that a metadata entry refers to, and the matching method."""
     by_prompt = index.items_with(entry.prompt)
     item = index.item_numbered(entry.id) if entry.item is None and entry.id is not None else None
     if entry.item is not None:
@@ -161,7 +161,7 @@ _FILE_FIELDS = ("file_name", "file", "path", "image")
 
 
 def imagefolder_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files of a folder with metadata. A run writes this layout to its own image folder."""
+    """Yield the candidate files of a folder with metadata, the layout that runs use for their own images."""
     present = [name for name in METADATA if name in folder.files]
     if len(present) != 1:
         problem = "both metadata.jsonl and metadata.csv: keep one" if present else "no metadata.jsonl or metadata.csv"
@@ -176,7 +176,7 @@ def imagefolder_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[
 
 
 def _normalize_path(entry: MetadataEntry) -> MetadataEntry:
-    """Normalize the path of an entry. Metadata often come from elsewhere, so they may not lead out of the folder."""
+    """Normalize the path of an entry, and reject paths outside the folder."""
     parts = entry.file.split("/")
     if not parts[0] or ".." in parts or "\\" in entry.file or _DRIVE.match(entry.file):
         raise FormalimgError(
@@ -187,7 +187,7 @@ def _normalize_path(entry: MetadataEntry) -> MetadataEntry:
 
 
 def map_candidates(path: Path, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files of a map; paths are relative to its folder.
+    """Yield the candidate files of an image map, whose paths are relative to its folder.
 
     A map is a JSON file such as `{"7": "images/seven.png"}`, by items or by prompts, or a list of objects; or a file of
     JSON lines or CSV with the fields of a metadata file.
@@ -230,7 +230,7 @@ _SHOWN = 6
 
 @dataclass(frozen=True)
 class ImageLayout:
-    """A way to lay out images in folders."""
+    """A layout of images in a folder."""
 
     name: str  # as users write it: `layout=…`
     fits: Callable[[FolderListing], bool]  # whether a folder looks like it
@@ -241,7 +241,7 @@ class ImageLayout:
 
 
 def image_layouts() -> dict[str, ImageLayout]:
-    """Return all layouts by name, in the order in which they are tried: any folder fits the last."""
+    """Return all layouts by name, in order of precedence; the last one matches any folder."""
     from formalimg.benchmarks.registry import suite, suite_names  # here, because only folders of images need it
 
     layouts = (suite(name).image_layout() for name in suite_names())
@@ -250,7 +250,7 @@ def image_layouts() -> dict[str, ImageLayout]:
 
 
 def find_published_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files of the layout `published`: images named by their items."""
+    """Yield the candidate files of the `published` layout, in which images are named after their items."""
     inside = images_prefix(folder)
     for file in folder.files:
         if not file.startswith(inside):
@@ -267,7 +267,7 @@ def find_published_candidates(folder: FolderListing, index: ItemIndex) -> Iterat
 
 
 def images_prefix(folder: FolderListing) -> str:
-    """Return the prefix of the image paths in a folder: empty, or such as `responses/knolling/my-model/imgs/`."""
+    """Return the common prefix of image paths in a folder: empty, or such as `responses/knolling/my-model/imgs/`."""
     depths: dict[int, dict[str, None]] = {}
     flat = False
     for file in folder.files:

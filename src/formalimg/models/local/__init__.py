@@ -1,1 +1,1 @@
-"""Models on this machine: pipelines of diffusers, vision-language models of transformers."""
+"""Local models: diffusers pipelines and transformers vision-language models."""

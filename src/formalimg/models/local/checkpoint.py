@@ -1,4 +1,4 @@
-"""Checkpoints of local models: weights in a folder or on the Hugging Face hub, devices, dtype and fingerprint."""
+"""Checkpoints of local models: weights in a folder or on the Hugging Face Hub, devices, dtypes and digests."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Checkpoint:
 
     @cached_property
     def folder(self) -> Path | None:
-        """The folder of the weights; None if the model is an id on the hub."""
+        """Folder of the weights, or None for a model id on the Hub."""
         path = Path(self.model).expanduser()
         return path if path.is_dir() else None
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """What shapes the results. The device does not: results are the same everywhere, nearly to the last bit."""
+        """Settings that affect the results. The device is omitted because results hardly differ between devices."""
         settings: dict[str, Setting] = {"dtype": self.dtype}
         if self.folder is not None:
             settings["weights"] = digest_files(self.folder)
@@ -62,7 +62,7 @@ class Checkpoint:
         return settings
 
     def served(self, file: str, *libraries: str) -> dict[str, Setting]:
-        """Return what is actually used: commit, device, dtype, library versions."""
+        """Return the values actually used: commit, device, dtype and library versions."""
         settings: dict[str, Setting] = {"model": self.model, "device": self.device, "dtype": self.dtype}
         commit = self._commit(file)
         if commit is not None:
@@ -71,11 +71,11 @@ class Checkpoint:
 
     @property
     def source(self) -> str:
-        """First argument of every `from_pretrained`."""
+        """First argument for `from_pretrained`."""
         return self.model if self.folder is None else str(self.folder)
 
     def loading(self) -> dict[str, Any]:
-        """Return the keyword arguments of every `from_pretrained`."""
+        """Return the keyword arguments for `from_pretrained`."""
         common: dict[str, Any] = {"trust_remote_code": True} if self.trusted else {}
         if self.folder is not None:
             return {"local_files_only": True, **common}
@@ -87,13 +87,13 @@ class Checkpoint:
         }
 
     def torch_dtype(self) -> Any:
-        """Return the dtype as an object of torch."""
+        """Return the dtype as a torch object."""
         import torch
 
         return getattr(torch, self.dtype)
 
     def find(self, file: str) -> Path | None:
-        """Return a file of the checkpoint, if it is on this machine."""
+        """Return the local path of a checkpoint file, or None if it is not on this machine."""
         if self.folder is not None:
             path = self.folder / file
             return path if path.is_file() else None
@@ -103,7 +103,7 @@ class Checkpoint:
         return Path(cached) if isinstance(cached, str) else None
 
     def fetch(self, file: str) -> Path | None:
-        """Return a small file of the checkpoint, downloaded if necessary; None if it is not available."""
+        """Return the path of a small checkpoint file, downloading it if necessary; None if it is not available."""
         path = self.find(file)
         if path is not None or self.folder is not None or self.offline:
             return path
@@ -122,7 +122,7 @@ class Checkpoint:
 
     @contextmanager
     def being_loaded(self, name: str) -> Iterator[None]:
-        """Load inside this context: errors become user errors (wrong name, no access, a missing package).
+        """Load exclusively within this context, translating errors to user errors such as a missing package.
 
         Nothing else is loaded or computed meanwhile.
         """
@@ -149,7 +149,7 @@ CHECKPOINT_OPTIONS = ("device", "dtype", "revision", "offline", "trust_remote_co
 def read_checkpoint(
     model: str, options: Options, usual_dtype: str | None = None, devices: Sequence[str] | None = None
 ) -> Checkpoint:
-    """Read a checkpoint from a model's name and options: device, dtype, revision, offline, trust_remote_code."""
+    """Parse a checkpoint from a model name and its options: device, dtype, revision, offline, trust_remote_code."""
     folder = Path(model).expanduser()
     if model.startswith((".", "/", "~")) and not folder.is_dir():
         raise FormalimgError(f"there is no folder {model}: give the folder of a saved model, or an id on the hub")
@@ -171,7 +171,7 @@ def read_checkpoint(
 
 
 def digest_files(path: Path) -> str:
-    """Return a short digest of a file or folder, by names, sizes and samples of the bytes.
+    """Return a short digest of a file or folder, based on names, sizes and sampled bytes.
 
     Checkpoints of the same name are often overwritten. Training changes weights everywhere, so that samples of a large
     file say as much as the whole, in no time.
@@ -195,7 +195,7 @@ def digest_files(path: Path) -> str:
 
 
 def silence_libraries(*libraries: str) -> None:
-    """Silence progress bars and advice of libraries, which would write over our progress."""
+    """Silence progress bars and hints of libraries, which would interfere with our progress display."""
     for library in libraries:
         logging = import_module(f"{library}.utils.logging")
         logging.disable_progress_bar()
@@ -203,12 +203,12 @@ def silence_libraries(*libraries: str) -> None:
 
 
 def read_device(options: Options) -> str:
-    """Return the device of the option `device`: by default the accelerator, if there is one."""
+    """Return the value of the option `device`, by default the accelerator if there is one."""
     return _check_device("device", options.text("device", "auto"))
 
 
 def read_devices(options: Options) -> tuple[str, ...]:
-    """Return the devices of the options `device` (one) or `devices` (several, each with a copy of the weights).
+    """Parse the option `device`, or `devices` for several devices with one copy of the weights each.
 
     Several are written as `0,1` (accelerators by their numbers), `all` (every accelerator) or by their names. A device
     that is listed twice gets two copies.
@@ -233,12 +233,12 @@ def read_devices(options: Options) -> tuple[str, ...]:
 
 
 def device_type(device: str) -> str:
-    """Return the type of a device, such as `cuda` or `cpu`, without a number."""
+    """Return the type of a device, such as `cuda` or `cpu`, without its index."""
     return device.partition(":")[0]
 
 
 def default_dtype(devices: Sequence[str]) -> str:
-    """Return the shortest dtype that is fast on all of the devices."""
+    """Return the smallest dtype that is fast on all of the devices."""
     import torch
 
     if device_type(devices[0]) != "cuda":

@@ -1,4 +1,4 @@
-"""Devices of local models: one worker thread for each, a lock between loading and inference, and adaptive batches."""
+"""Device pools for local models: one worker thread per device, a loading lock, and adaptive batches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _loading = 0  # number of threads that load, or wait to
 
 @contextmanager
 def inference_allowed() -> Iterator[None]:
-    """Hold off loading during inference. Many threads may hold this, but none while one loads or waits to load."""
+    """Block loading during inference. Many threads may run inference, but not while a model is loading."""
     global _computing
     with _changed:
         _changed.wait_for(lambda: not _loading)
@@ -51,7 +51,7 @@ def inference_allowed() -> Iterator[None]:
 
 @contextmanager
 def exclusive_loading() -> Iterator[None]:
-    """Load alone: wait until all inference is done, and hold off further inference and loading."""
+    """Load exclusively: wait for running inference to finish, and block further inference and loading."""
     global _loading, _computing
     with _changed:
         _loading += 1
@@ -82,7 +82,7 @@ def _count_batch() -> Iterator[None]:
 
 
 def has_work_under_way() -> bool:
-    """Return whether a thread of any pool is busy; Python would wait for it before the process ends."""
+    """Return whether a thread of any pool is busy, which would delay the exit of the process."""
     return _batches > 0
 
 
@@ -93,7 +93,7 @@ class _QueuedTask(NamedTuple, Generic[PoolTask, Result]):
 
 
 class DevicePool(Generic[PoolTask, Result]):
-    """Queue of tasks for several devices: each device has a worker thread, and a free worker takes the next batch."""
+    """Queue of tasks for several devices, each with a worker thread that processes the next batch when free."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class DevicePool(Generic[PoolTask, Result]):
         self._threads = ThreadPoolExecutor(len(devices), name, _assign_device, (self._thread, deque(devices)))
 
     async def run(self, task: PoolTask) -> Result:
-        """Return the result of a task, from the first free device; first come, first served."""
+        """Run a task on the first free device, in order of arrival, and return its result."""
         queued = _QueuedTask[PoolTask, Result](task, Future(), Event())
         with self._changed:
             self._queue.append(queued)
@@ -129,7 +129,7 @@ class DevicePool(Generic[PoolTask, Result]):
             queued.abandoned.set()
 
     def interrupt(self) -> None:
-        """Give up all tasks: those that wait are not begun, and nobody waits for the next step of those under way."""
+        """Cancel all tasks: queued tasks are not started, and running ones are abandoned at their next step."""
         with self._changed:
             waiting, running = list(self._queue), self._running
             self._queue.clear()
@@ -143,7 +143,7 @@ class DevicePool(Generic[PoolTask, Result]):
                 queued.result.set_exception(NotStartedError())
 
     def require_wanted(self) -> None:
-        """Look, from within a task, whether anybody still waits for this batch."""
+        """Raise `NotStartedError` if all tasks of the current batch have been abandoned."""
         if all(queued.abandoned.is_set() for queued in self._thread.batch):
             raise NotStartedError
 
@@ -177,7 +177,7 @@ class DevicePool(Generic[PoolTask, Result]):
         return work
 
     def _next_batch(self) -> list[_QueuedTask[PoolTask, Result]]:
-        """Take the first task, and later ones with the same batch key; skip cancelled tasks."""
+        """Dequeue the first task and later ones with the same batch key, skipping cancelled tasks."""
         with self._changed:
             if self._max_batch > 1 and self._queue:
                 self._changed.wait_for(lambda: not 0 < len(self._queue) < self._max_batch, _BATCH_DELAY)
@@ -200,7 +200,7 @@ def _assign_device(thread: local, devices: deque[str]) -> None:
 
 
 def _set_thread_device(device: str) -> None:
-    """Make a device the current one of this thread, for libraries that do not name one."""
+    """Set the current device of this thread, for libraries that do not specify a device."""
     import torch
 
     index = torch.device(device).index
@@ -209,7 +209,7 @@ def _set_thread_device(device: str) -> None:
 
 
 class AdaptiveBatcher:
-    """Runs work in batches that fit into memory: one that does not is split in halves, and so are all that follow."""
+    """Runs work in batches that fit into memory, halving the batch size after each out-of-memory error."""
 
     def __init__(self, max_batch: int | None = None, *, gauge: CudaMemoryGauge | None = None, limit: int = 1) -> None:
         self.max_batch = max_batch
@@ -219,7 +219,7 @@ class AdaptiveBatcher:
     def run(
         self, work: Callable[[Sequence[PoolTask]], Sequence[Result]], requests: Sequence[PoolTask], too_large: Result
     ) -> list[Result]:
-        """Return the results of all requests; `too_large` for one that alone has not enough memory."""
+        """Return the results of all requests, with `too_large` for a request that exceeds the memory by itself."""
         results: list[Result] = []
         while len(results) < len(requests):
             size = min(self.max_batch or len(requests), len(requests) - len(results))
@@ -241,7 +241,7 @@ class AdaptiveBatcher:
         return results
 
     def _grow(self, size: int) -> None:
-        """After a full batch, grow to the largest power of two that fits by what this one took."""
+        """After a full batch, increase the batch size to the largest power of two that is estimated to fit."""
         if self._gauge is None or self.max_batch is None or size < self.max_batch:
             return
         # What all of a batch share counts as if each took it, so that this is on the safe side, less so with each step.
@@ -251,7 +251,7 @@ class AdaptiveBatcher:
 
 
 class CudaMemoryGauge:
-    """Measures the memory of a CUDA device."""
+    """Measures the memory usage of a CUDA device."""
 
     def __init__(self, device: str, share: int = 1) -> None:
         self._device = device
@@ -268,25 +268,25 @@ class CudaMemoryGauge:
         self._free = int(torch.cuda.mem_get_info(self._device)[0]) + cached_by_torch
 
     def free(self) -> int:
-        """Return the bytes that were free at the start, for one of the copies that share the device."""
+        """Return the bytes that were free at the start, divided by the number of copies on the device."""
         return self._free // self._share
 
     def taken(self) -> int:
-        """Return the peak of the bytes in use since the start, beyond those in use at the start."""
+        """Return the peak memory usage since the start, in bytes, relative to the usage at the start."""
         import torch
 
         return int(torch.cuda.max_memory_allocated(self._device)) - self._before
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an exception is an out-of-memory error of a device."""
+    """Return whether an exception is a device's out-of-memory error."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # the latter is torch's
         return True
     return isinstance(error, RuntimeError) and any(text in str(error).lower() for text in _OUT_OF_MEMORY)
 
 
 def free_memory() -> None:
-    """Release the memory that torch caches on accelerators."""
+    """Release the accelerator memory that torch caches."""
     import torch
 
     gc.collect()

@@ -1,4 +1,4 @@
-"""Diffusers image models: any pipeline that diffusers can load, on one or several devices, or has loaded."""
+"""Diffusers image models: pipelines loaded by name on one or more devices, or passed as objects."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MAX_AUTO_BATCH = 32  # of larger batches no device is faster, and more is lost 
 
 
 class _PooledPipelines:
-    """What both kinds of models have in common: requests of one size go to the first free device."""
+    """Base class of diffusers models that dispatch requests of equal size to the first free device."""
 
     sees_spec = False
 
@@ -55,17 +55,17 @@ class _PooledPipelines:
                 yield result
 
     def interrupt(self) -> None:
-        """Give up all images under way, at the next step of their pipelines."""
+        """Cancel all images in progress at the next pipeline step."""
         self._pool.interrupt()
 
     def _step_check(self) -> Callable[[], None]:
-        """Return what ends a batch that nobody waits for. It holds the pool weakly, or its threads would keep it."""
+        """Return a callback that ends an abandoned batch. It holds only a weak reference to the pool."""
         require_wanted = WeakMethod(self._pool.require_wanted)
         return lambda: (require_wanted() or (lambda: None))()
 
 
 class DiffusersModel(_PooledPipelines):
-    """A pipeline of the diffusers library. It is loaded at the first request, on each device once."""
+    """A pipeline of the diffusers library, loaded once per device at the first request."""
 
     def __init__(
         self,
@@ -85,29 +85,29 @@ class DiffusersModel(_PooledPipelines):
 
     @property
     def concurrency(self) -> int:
-        """Two batches per device: one waits while another is computed, so that no device is ever idle."""
+        """Maximum number of concurrent batches: two per device, to avoid idle time."""
         return 2 * len(self._devices)
 
     @property
     def batch(self) -> int:
-        """Preferred number of requests per call. With `batch=auto`, it grows after the first images."""
+        """Preferred number of requests per call. With `batch=auto`, it increases after the first images."""
         if self._batch != "auto":
             return self._batch
         return max((pipeline.max_batch or 1 for pipeline in self._pipelines), default=1)
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """Settings of the weights and all given options."""
+        """Settings of the weights, and all explicit options."""
         return {**self._checkpoint.settings, **self._options.settings}
 
     @cached_property
     def takes_images(self) -> bool:
-        """Whether it accepts a reference image beside the prompt; True as long as that is unknown."""
+        """Whether the pipeline accepts a reference image in addition to the prompt; True if unknown."""
         return accepts_reference(self._checkpoint, self._options)
 
     @cached_property
     def style(self) -> str:
-        """Length of the style text to add to prompts: short if the text encoders read few tokens."""
+        """Length of the style text added to prompts: short if the text encoders have a short context."""
         return "short" if has_short_context(self._checkpoint) else "long"
 
     def _load_on(self, device: str) -> _Work:
@@ -147,7 +147,7 @@ def _create_batcher(batch: Batch, device: str, share: int) -> AdaptiveBatcher:
 
 
 class PipelineObject(_PooledPipelines):
-    """A pipeline of diffusers that the user has loaded: what `evaluate(pipe)` is given.
+    """A loaded diffusers pipeline, as passed to `evaluate(pipe)`.
 
     Each image has a generator of its own, so that it does not depend on its batch, and its width and height are those
     of the request. The weights cannot be identified, since they may have been changed after loading.
@@ -206,7 +206,7 @@ class PipelineObject(_PooledPipelines):
 
 @contextmanager
 def _without_progress_bar(pipeline: Any) -> Iterator[None]:
-    """Keep the bars of the pipeline, one per image, from writing over our progress."""
+    """Disable the pipeline's progress bars, which would interfere with our progress display."""
     before = dict(getattr(pipeline, "_progress_bar_config", {}))
     pipeline.set_progress_bar_config(**{**before, "disable": True})
     try:

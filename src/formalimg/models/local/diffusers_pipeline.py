@@ -1,4 +1,4 @@
-"""Diffusers pipelines: options, loading, generation, and how much of a prompt the text encoders read."""
+"""Diffusers pipelines: options, loading, generation, and prompt truncation by text encoders."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _OPTION_FOR = {
 
 @dataclass(frozen=True)
 class DiffusersOptions:
-    """Options of a diffusers model. What is None is left to the pipeline."""
+    """Options of a diffusers model. None selects the default of the pipeline."""
 
     # `auto` takes the pipeline that the checkpoint names; the others build another one of the same weights
     task: PipelineTask = "auto"
@@ -67,7 +67,7 @@ class DiffusersOptions:
 
     @property
     def settings(self) -> dict[str, Setting]:
-        """The options that were given and shape the images. Where memory is taken from does not shape them."""
+        """Explicit options that affect the images, which excludes memory options."""
         settings: dict[str, Setting] = {
             "task": None if self.task == "auto" else self.task,
             "steps": self.steps,
@@ -112,7 +112,7 @@ def read_diffusers_options(name: str, parsed: Options) -> DiffusersOptions:
 
 
 def load_pipeline(name: str, checkpoint: Checkpoint, options: DiffusersOptions) -> Any:
-    """Load the pipeline on its device, with all options applied."""
+    """Load the pipeline onto its device and apply all options."""
     import diffusers
 
     silence_libraries("diffusers", "transformers")
@@ -139,7 +139,7 @@ def load_pipeline(name: str, checkpoint: Checkpoint, options: DiffusersOptions) 
 
 
 def accepts_reference(checkpoint: Checkpoint, options: DiffusersOptions) -> bool:
-    """Return whether the pipeline accepts a reference image; True as long as that is unknown."""
+    """Return whether the pipeline accepts a reference image; True if unknown."""
     if options.task != "auto":
         return options.task == "image-to-image"
     index = _parse_index(checkpoint.find(INDEX))
@@ -152,20 +152,20 @@ def accepts_reference(checkpoint: Checkpoint, options: DiffusersOptions) -> bool
 
 
 def has_short_context(checkpoint: Checkpoint) -> bool:
-    """Return whether all text encoders are CLIP's, which read 77 tokens, by the index, before the model is loaded."""
+    """Return whether all text encoders in the checkpoint's index are CLIP models, which are limited to 77 tokens."""
     index = _parse_index(checkpoint.fetch(INDEX)) or {}
     classes = [entry for name, entry in index.items() if name.startswith("tokenizer") and isinstance(entry, list)]
     return bool(classes) and all("CLIP" in str(entry[-1]) for entry in classes if entry[-1])
 
 
 def reads_clip_only(pipeline: Any) -> bool:
-    """Return whether all text encoders of a loaded pipeline are CLIP's, which read 77 tokens."""
+    """Return whether all text encoders of a loaded pipeline are CLIP models, which are limited to 77 tokens."""
     tokenizers = [part for name, part in pipeline.components.items() if name.startswith("tokenizer") and part]
     return bool(tokenizers) and all("CLIP" in type(tokenizer).__name__ for tokenizer in tokenizers)
 
 
 def count_truncated_tokens(pipeline: Any, prompt: str, max_tokens: int | None) -> int | None:
-    """Return the number of tokens of a prompt that no text encoder reads; None if that is unknown.
+    """Return the number of prompt tokens that every text encoder truncates, or None if unknown.
 
     Text encoders cut off long prompts silently.
     """
@@ -225,7 +225,7 @@ def _move_to_device(name: str, pipeline: Any, checkpoint: Checkpoint, options: D
 
 
 class PipelineImage(NamedTuple):
-    """A generated image that is not encoded yet, and what was actually used for it."""
+    """A generated image before encoding, and the values actually used for it."""
 
     image: Image
     served: Mapping[str, Setting]
@@ -235,7 +235,7 @@ PipelineResult: TypeAlias = PipelineImage | Refused | Failed
 
 
 class LoadedPipeline:
-    """A pipeline on its device. For one thread at a time."""
+    """A pipeline loaded on its device. Not thread-safe."""
 
     def __init__(
         self,
@@ -319,7 +319,7 @@ class LoadedPipeline:
         return PipelineImage(image, {**self._served, **served})
 
     def _size_and_reference(self, request: ImageRequest) -> dict[str, Any]:
-        """Return width and height as the pipeline supports them, and the reference image in this size."""
+        """Return a width and height that the pipeline supports, and the reference image in this size."""
         requested = request.size if self._options.size is None else self._options.size
         # The closest supported size: latents are smaller than images, and are cut into patches of two.
         step = math.lcm(_SIZE_STEP, 2 * int(getattr(self._pipeline, "vae_scale_factor", 1)))
@@ -335,7 +335,7 @@ class LoadedPipeline:
         return arguments
 
     def _step_callback(self) -> dict[str, Any]:
-        """Return the callback of pipelines that take one; the others end with their batch."""
+        """Return the step callback if the pipeline supports callbacks, else nothing."""
 
         def on_step_end(pipeline: Any, step: int, timestep: Any, tensors: dict[str, Any]) -> dict[str, Any]:
             self._require_wanted()
@@ -344,7 +344,7 @@ class LoadedPipeline:
         return {"callback_on_step_end": on_step_end} if "callback_on_step_end" in self._parameters else {}
 
     def _fixed_arguments(self) -> dict[str, Any]:
-        """Return the arguments that are the same for all images."""
+        """Return the arguments shared by all images."""
         values = {
             "num_inference_steps": self._options.steps,
             "guidance_scale": self._options.guidance,
@@ -359,7 +359,7 @@ class LoadedPipeline:
         return arguments
 
     def _used(self, name: str) -> Any:
-        """Return the value of an argument, given or the pipeline's default; None if it has none."""
+        """Return the effective value of an argument, falling back to the pipeline's default."""
         default = self._parameters[name].default if name in self._parameters else None
         return self._arguments.get(name, None if default is inspect.Parameter.empty else default)
 

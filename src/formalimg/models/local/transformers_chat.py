@@ -1,4 +1,4 @@
-"""Transformers chat models: vision-language models and text-only models that transformers can load."""
+"""Transformers chat models: vision-language and text-only models loaded by transformers."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ class ChatPrompt(NamedTuple):
 
     @classmethod
     def from_messages(cls, messages: Sequence[Message]) -> ChatPrompt:
-        """Convert messages."""
+        """Convert messages to a conversation."""
         turns = [
             {"role": message.role, "content": [_encode_content(part) for part in message.parts]} for message in messages
         ]
         return cls(turns, sum(isinstance(part, Attachment) for message in messages for part in message.parts))
 
     def text_turns(self) -> list[dict[str, Any]]:
-        """Return the turns as plain text, for text-only models."""
+        """Return the turns as plain text for text-only models."""
         return [{**turn, "content": "\n".join(part["text"] for part in turn["content"])} for turn in self.turns]
 
 
 class LoadedChatModel:
-    """A chat model that has been loaded. For one thread at a time."""
+    """A loaded chat model. Not thread-safe."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class LoadedChatModel:
         processor_options: Mapping[str, object],
         generate_options: Mapping[str, object],
     ) -> None:
-        """Load the model, which takes a while."""
+        """Load the model, which may take a while."""
         from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor
         from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
@@ -92,7 +92,7 @@ class LoadedChatModel:
         self._batcher = AdaptiveBatcher()
 
     def complete(self, prompts: Sequence[ChatPrompt]) -> list[ChatOutcome]:
-        """Return one outcome per prompt; all must have the same number of images."""
+        """Return one outcome per prompt; all prompts must have the same number of images."""
         if prompts[0].images and not self._has_vision:
             raise FormalimgError(f"{self._name} reads words only: give a model that can see")
         return self._batcher.run(self._complete_batch, prompts, _out_of_memory())
@@ -155,7 +155,7 @@ class LoadedChatModel:
 
 
 class TransformersChat:
-    """A chat model of the transformers library. It is loaded at the first request, on each device once."""
+    """A chat model of the transformers library, loaded once per device at the first request."""
 
     supports_schema = False
 

@@ -1,1 +1,1 @@
-"""Model providers: one module per vendor, each with the factories its entry points name."""
+"""Model providers: one module per vendor, each with the factories for its entry points."""

@@ -1,4 +1,4 @@
-"""Anthropic chat models, by the messages API."""
+"""Anthropic chat models, based on the Messages API."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _ABOUT_SCHEMA = re.compile(r"output_config|output_format|json_schema|structured.
 
 
 class AnthropicChat(SchemaProvider):
-    """Messages API: one call per `complete`."""
+    """A chat model accessed through the Messages API: one call per `complete`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Gemini chat and image models, through the google-genai library: one request per call, errors translated."""
+"""Gemini chat and image models, based on the google-genai library."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _requires_gemini = requires(
 
 
 class GeminiClient:
-    """Client of one model. It makes one request per call: retries are left to the caller."""
+    """Client of one model that makes one request per call, without retries."""
 
     def __init__(self, model: str, key: str, http: HttpOptions, max_bytes: int) -> None:
         self.model = model
@@ -107,7 +107,7 @@ class GeminiClient:
 def open_gemini_client(
     model: str, options: Options, timeout: float, max_bytes: int = MAX_IMAGE_ANSWER_BYTES
 ) -> GeminiClient:
-    """Create a client of a model."""
+    """Create a client for a model."""
     try:
         from google.genai.types import HttpOptions, HttpRetryOptions
     except ImportError:
@@ -124,7 +124,7 @@ def open_gemini_client(
 
 
 def refusal_reason(response: GenerateContentResponse) -> str | None:
-    """Return why Gemini refused to answer; None if it did not refuse."""
+    """Return Gemini's reason for refusing to answer, or None if it did not refuse."""
     feedback = response.prompt_feedback
     if feedback is not None and feedback.block_reason is not None:
         reason, message = f"the prompt was blocked: {feedback.block_reason.value}", feedback.block_reason_message
@@ -137,13 +137,13 @@ def refusal_reason(response: GenerateContentResponse) -> str | None:
 
 
 def finish_reason(response: GenerateContentResponse) -> str:
-    """Return the finish reason as Gemini writes it; empty if there is none."""
+    """Return the finish reason reported by Gemini; empty if there is none."""
     reason = response.candidates[0].finish_reason if response.candidates else None
     return "" if reason is None else str(reason.value)
 
 
 def response_parts(response: GenerateContentResponse) -> list[Part]:
-    """Return the parts of the answer without thoughts, which may hold text and sketches too."""
+    """Return the parts of the answer without thoughts, which may include text and draft images."""
     content = response.candidates[0].content if response.candidates else None
     parts = content.parts if content is not None else None
     return [part for part in parts or [] if not part.thought]
@@ -155,20 +155,20 @@ def response_text(response: GenerateContentResponse) -> str:
 
 
 def token_usage(response: GenerateContentResponse, *, images: int = 0) -> Usage:
-    """Return what the call used; thoughts are paid like the answer."""
+    """Return the usage of the call; thoughts are billed as output."""
     sent = ["prompt_token_count", "tool_use_prompt_token_count"]
     counts = getattr(response.usage_metadata, "__dict__", None)
     return read_usage(counts, sent, ["candidates_token_count", "thoughts_token_count"], images=images)
 
 
 def describe_response(response: GenerateContentResponse, **more: Setting) -> dict[str, Setting]:
-    """Return what was actually used, as far as Gemini reports it."""
+    """Return the values actually used, if Gemini reports them."""
     fields: dict[str, Setting] = {"model": response.model_version, "response_id": response.response_id, **more}
     return without_none(fields)
 
 
 def _translate_error(error: Exception, endpoint: Endpoint) -> CallError | FormalimgError | None:
-    """Translate an exception of the library; None if it is not about the call but a bug."""
+    """Translate an exception of the library, or return None if the exception is a bug."""
     from google.genai.errors import APIError
 
     if (served := find_served_error(error)) is not None:
@@ -204,7 +204,7 @@ def _translate_api_error(error: APIError, endpoint: Endpoint) -> CallError | For
 
 
 def _read_headers(error: APIError) -> Mapping[str, str]:
-    """Return the response headers, with the retry delay from the body as Retry-After."""
+    """Return the response headers, with the retry delay from the body as `Retry-After`."""
     for detail in _error_details(error):
         if seconds := _SECONDS.fullmatch(str(detail.get("retryDelay"))):
             return {"retry-after": seconds[1]}
@@ -229,7 +229,7 @@ def _error_details(error: APIError) -> Iterator[Mapping[str, Any]]:
 
 
 class GeminiChat(SchemaProvider):
-    """Chat with a Gemini model: one call per `complete`."""
+    """A Gemini chat model: one call per `complete`."""
 
     marks_rejection = True
 
@@ -265,7 +265,7 @@ class GeminiChat(SchemaProvider):
 
 
 class GeminiImages:
-    """Image generation with a Gemini model, such as gemini-2.5-flash-image: one call per `complete`."""
+    """A Gemini image model, such as gemini-2.5-flash-image: one call per `complete`."""
 
     takes_images = True
 
@@ -388,7 +388,7 @@ def _parse_completion(response: GenerateContentResponse) -> Completion:
 
 
 def _no_image(response: GenerateContentResponse) -> CallError:
-    """Return the error for a response without an image and without a refusal.
+    """Return the error for a response with neither an image nor a refusal.
 
     A model that came to its own end and spoke has decided to answer in text: this is its refusal. Nothing at all,
     or an end that was not its own, is an accident, which may pass.

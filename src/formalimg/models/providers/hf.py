@@ -1,4 +1,4 @@
-"""Hugging Face chat and image models, by its inference providers and endpoints, through huggingface_hub."""
+"""Hugging Face chat and image models, based on inference providers and endpoints through huggingface_hub."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _requires_hf = requires(
 
 
 class HfClient:
-    """Client of one model. It makes one request per call: retries are left to the caller."""
+    """Client of one model that makes one request per call, without retries."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class HfClient:
         self._client: InferenceClient | None = None
 
     async def call(self, send: Callable[[InferenceClient], Result]) -> Result:
-        """Make one call, in a thread of its own.
+        """Make one call in a separate thread.
 
         The library's async client looks up providers, waits for results and fetches images without giving way to the
         event loop, so that no other call and no timeout could go on.
@@ -120,7 +120,7 @@ class HfClient:
 
 
 def open_hf_client(model: str, options: Options, timeout: float, max_bytes: int = MAX_IMAGE_ANSWER_BYTES) -> HfClient:
-    """Create a client of a model, by the last of its options."""
+    """Create a client for a model after its other options have been read."""
     try:
         from huggingface_hub import get_session, get_token
     except ImportError:
@@ -148,7 +148,7 @@ def open_hf_client(model: str, options: Options, timeout: float, max_bytes: int 
 
 
 class HfChat(SchemaProvider):
-    """Chat completions: one call per `complete`."""
+    """A chat model accessed through chat completions: one call per `complete`."""
 
     marks_rejection = True
 
@@ -168,7 +168,7 @@ class HfChat(SchemaProvider):
 
 
 class HfImages:
-    """Text to image, or image to image if there is a reference image: one call per `complete`."""
+    """An image model for text-to-image, or image-to-image with a reference image: one call per `complete`."""
 
     takes_images = True  # whether a model or its provider does is only known when it is called
 
@@ -262,7 +262,7 @@ def _parse_completion(answer: ChatCompletionOutput) -> Completion:
 
 
 def _file_bytes(image: Image) -> bytes:
-    """Return the file as received. The library opens it without reading on, so it still lies behind the image."""
+    """Return the original file of an image, or encode the image as PNG if the file is not available."""
     file = getattr(image, "fp", None)
     if not isinstance(file, io.BytesIO):
         file = io.BytesIO()
@@ -271,7 +271,7 @@ def _file_bytes(image: Image) -> bytes:
 
 
 def _translate_error(error: Exception, endpoint: Endpoint) -> CallError | FormalimgError | None:
-    """Translate an exception of the library; None if it is not about the call but a bug."""
+    """Translate an exception of the library, or return None if the exception is a bug."""
     from huggingface_hub.errors import HfHubHTTPError
     from PIL import UnidentifiedImageError
 
@@ -323,7 +323,7 @@ def _read_body(error: HfHubHTTPError) -> dict[str, Any]:
 
 
 def _error_message(body: Mapping[str, Any]) -> str:
-    """Return the error message, which each provider writes in its own way; some give a list."""
+    """Return the error message of a response body in any of the providers' formats, including lists."""
     inner = body.get("error") or body.get("detail") or body.get("message") or ""
     if isinstance(inner, Mapping):
         inner = inner.get("message") or inner.get("msg") or inner

@@ -1,4 +1,4 @@
-"""HTTP error responses, Retry-After headers and downloads: shared by all providers."""
+"""HTTP error responses, Retry-After headers and downloads, shared by all providers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _is_downloading: ContextVar[bool] = ContextVar("formalimg_is_downloading", defau
 
 @dataclass(frozen=True)
 class Endpoint:
-    """The model and server of a call, for messages."""
+    """The model and server of a call, for error messages."""
 
     model: str  # name as users write it
     key_name: str  # environment variable that holds the API key
@@ -69,7 +69,7 @@ class ErrorResponse:
 
 
 def error_from_response(response: ErrorResponse, endpoint: Endpoint) -> CallError | FormalimgError:
-    """Translate an error response: an error of this call, or a reason to end the run because no call can succeed."""
+    """Translate an error response to a call error, or to a fatal error if no further call can succeed."""
     status, code = response.status, response.code.lower()
     reason = f"{status}: {one_line(response.message) or one_line(code) or 'no reason given'}"
     if 400 <= status < 500 and status != 429 and (code in _REFUSAL_CODES or _REFUSAL_TEXT.search(response.message)):
@@ -95,7 +95,7 @@ def error_from_response(response: ErrorResponse, endpoint: Endpoint) -> CallErro
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of a Retry-After header; None if there is none."""
+    """Parse a Retry-After header to seconds; return None if there is none."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name)
         if text is None:
@@ -110,7 +110,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def json_object(body: bytes) -> dict[str, object]:
-    """Parse a response body that must be a JSON object."""
+    """Parse a response body as a JSON object."""
     if not body.strip():
         raise CallError("wrong", "the answer is empty")
     if _HTML.match(body[:100].decode("latin-1")):
@@ -127,12 +127,12 @@ def json_object(body: bytes) -> dict[str, object]:
 
 
 def plain_fields(body: Mapping[str, object], *names: str) -> dict[str, Setting]:
-    """Return the fields of these names whose values are plain."""
+    """Return the named fields with plain values."""
     return {name: value for name in names if isinstance(value := body.get(name), str | int | float | bool)}
 
 
 def read_usage(report: object, inputs: Sequence[str], outputs: Sequence[str], images: int = 0) -> Usage:
-    """Return what a call used, by the sums of these counts; missing ones are 0.
+    """Parse the reported usage of a call by summing the named counts; missing counts are 0.
 
     A report with a count that cannot be (negative, no whole number, beyond all sizes) is none: what is left of it would
     be less than was used.
@@ -148,14 +148,14 @@ def read_usage(report: object, inputs: Sequence[str], outputs: Sequence[str], im
 
 
 def one_line(text: str) -> str:
-    """Return a server's message on one line, truncated, without API keys and without a page of HTML."""
+    """Return a server's message on one line, truncated and without API keys or HTML."""
     if _HTML.match(text):
         return "an HTML page"
     return truncate(" ".join(redact(text).split()), 240, 60)
 
 
 async def download_image(url: str, timeout: float, delays: Sequence[float] = _DOWNLOAD_DELAYS) -> bytes:
-    """Download an image that a provider returned by its URL; retry after each of the delays.
+    """Download a generated image from its URL, with a retry after each of the delays.
 
     The provider's client is not used, because it would send the key along, and images often lie with
     somebody else. The URL is in no message: whoever has it can fetch the image.
@@ -206,12 +206,12 @@ async def _fetch_image(url: str, timeout: float) -> bytes:
 
 @cache
 def _hide_downloads_from_log(name: str) -> None:
-    """Keep the addresses of images out of the library's log of requests."""
+    """Exclude image URLs from the library's request log."""
     logging.getLogger(name).addFilter(lambda record: not _is_downloading.get())
 
 
 def _seconds_until(date: str) -> float:
-    """Return the seconds from now to an HTTP date."""
+    """Return the number of seconds until an HTTP date."""
     try:
         return parsedate_to_datetime(date).timestamp() - time.time()
     except (ValueError, OverflowError):  # also of years, hours and time zones with too many digits

@@ -1,4 +1,4 @@
-"""Limits on answers of servers: their size, plain and decompressed, while they come in; no redirects with credentials.
+"""Limits on server responses: compressed and decompressed size, and no redirects with credentials.
 
 All SDKs use httpx or a fork of it, so the limits are event hooks of its clients: proxies and certificates stay
 as the SDKs and the user's environment set them.
@@ -45,7 +45,7 @@ class _AnswerTooLargeError(Exception):
 
 
 class AnswerBody:
-    """The body of one response, collected as it comes in."""
+    """The body of a response, collected as it is received."""
 
     def __init__(self, response: Response, max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> None:
         self._is_error = response.status_code >= 300
@@ -66,7 +66,7 @@ class AnswerBody:
         self._expected = min(int(length), self._limit) if is_plain else self._limit
 
     async def read(self, stream: Any) -> bytes:
-        """Read a stream to its end, or as far as it is wanted; wait where large answers take too much memory."""
+        """Read a stream until its end or a limit, waiting while large answers use too much memory."""
         async for chunk in stream:
             if not self.add(chunk):
                 break
@@ -78,7 +78,7 @@ class AnswerBody:
         return self.content()
 
     def read_in_thread(self, stream: Any, check: Callable[[], None]) -> bytes:
-        """Read as `read` does, in a thread that blocks; what `check` raises ends it."""
+        """Read a stream as `read` does, from a blocking thread; `check` may raise an exception to stop it."""
         for chunk in stream:
             check()
             if not self.add(chunk):
@@ -90,12 +90,12 @@ class AnswerBody:
         return self.content()
 
     def add(self, chunk: bytes) -> bool:
-        """Add what came; return whether more is wanted."""
+        """Append a chunk and return whether to continue reading."""
         self._received += len(chunk)
         return self._append(chunk)
 
     def resume(self) -> bool:
-        """Go on once what was wanted is reserved; return whether more is to come."""
+        """Resume after the wanted memory has been reserved, and return whether to continue reading."""
         self._is_admitted, self.wanted = True, 0
         pending, self._pending = self._pending, b""
         return self._append(pending)
@@ -123,7 +123,7 @@ class AnswerBody:
         return True
 
     def content(self) -> bytes:
-        """Return the whole body, decompressed."""
+        """Return the complete decompressed body."""
         body = self._file.getvalue()
         if image_type(body) is None and sum(map(body.count, (b",", b"[", b"{"))) > self._max_items:
             raise CallError("wrong", f"the server answered with more than {self._max_items:,} items of JSON")
@@ -148,7 +148,7 @@ class AnswerBody:
 
 
 def limit_answers(max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> AsyncHooks:
-    """Return the event hooks of an async client that sends credentials."""
+    """Return event hooks for an async client that sends credentials."""
 
     async def on_response(response: Response) -> None:
         refuse_redirect(response)
@@ -158,7 +158,7 @@ def limit_answers(max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> AsyncHooks
 
 
 def limit_downloads(max_bytes: int) -> AsyncHooks:
-    """Return the event hooks of an async client that sends no credentials: it may be redirected to other servers."""
+    """Return event hooks for an async client that sends no credentials and may follow redirects to other servers."""
     return _build_hooks(lambda response: _read_response(response, AnswerBody(response, max_bytes)))
 
 
@@ -170,12 +170,12 @@ def _build_hooks(on_response: Callable[[Response], Awaitable[None]]) -> AsyncHoo
 
 
 def ask_for_gzip(request: Request) -> None:
-    """Ask for plain or gzip, which is decompressed in steps here: bombs in other formats are not even opened."""
+    """Restrict responses to plain or gzip encoding, because only gzip is decompressed incrementally."""
     request.headers["accept-encoding"] = "gzip"
 
 
 def refuse_redirect(response: Response) -> None:
-    """Refuse to send a request again to another server, with its key, prompt and images.
+    """Raise an error if a redirect would send the key, prompt and images to another server.
 
     Another server is one of another host or port, or the same without TLS.
     """
@@ -196,14 +196,14 @@ def refuse_redirect(response: Response) -> None:
 
 
 def carries_credentials(request: Request) -> bool:
-    """Whether a request must not go to another server: it has a key, or a body."""
+    """Return whether a request contains a key or a body, and therefore must not be sent to another server."""
     return request.method not in ("GET", "HEAD") or any(
         name in request.headers for name in ("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie")
     )
 
 
 def replace_body(response: Response, content: bytes) -> None:
-    """Put a body that was read from the stream, and decompressed, in the place of the stream."""
+    """Replace the stream of a response by its decompressed body."""
     library: Any = import_module(type(response).__module__.partition(".")[0])
     elapsed = getattr(response.stream, "elapsed", None)
     if elapsed is not None:
@@ -223,7 +223,7 @@ def _format_origin(url: URL) -> str:
 
 
 def http_library() -> Any:
-    """Return the HTTP library of the installed SDKs."""
+    """Return the HTTP library used by the installed SDKs."""
     try:
         return import_module("httpx2")
     except ImportError:
@@ -231,7 +231,7 @@ def http_library() -> Any:
 
 
 def find_served_error(error: BaseException | None) -> CallError | FormalimgError | None:
-    """Return an error that a hook raised, out of those that an SDK wrapped around it; None if there is none."""
+    """Return the error that a hook raised from a chain of SDK exceptions, or None."""
     while error is not None:
         if isinstance(error, CallError | FormalimgError):
             return error

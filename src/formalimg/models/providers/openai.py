@@ -1,4 +1,4 @@
-"""OpenAI chat and image models, and those of compatible servers: vLLM, SGLang, Ollama, gateways."""
+"""OpenAI chat and image models, including compatible servers: vLLM, SGLang, Ollama, gateways."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _requires_openai = requires(
 
 
 class OpenAIChat(SchemaProvider):
-    """Chat completions: one call per `complete`."""
+    """A chat model accessed through chat completions: one call per `complete`."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class OpenAIChat(SchemaProvider):
         self._fields = dict(fields or {})
 
     async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
-        """Send one request; a second one if the server rejects schemas or log-probabilities, without them."""
+        """Send one request, and retry it without schema or log-probabilities if the server rejects them."""
 
         async def send(messages: Sequence[Message], sent: Mapping[str, object] | None, mode: str) -> Completion:
             return await self._logprobs.complete(partial(self._send_once, messages, sent, mode), schema)

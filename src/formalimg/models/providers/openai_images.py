@@ -1,4 +1,4 @@
-"""Image models of OpenAI and compatible servers, also those that draw in chat completions behind gateways."""
+"""Image models of OpenAI and compatible servers, including image generation in chat completions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _IN_TEXT = re.compile(
 
 
 class OpenAIImages:
-    """Image generations, and edits if there is a reference image: one call per `complete`."""
+    """An image model for generation, or editing with a reference image: one call per `complete`."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class OpenAIImages:
 
 
 class OpenAIChatImages:
-    """Chat completions that answer with images: one call per `complete`, without a size, which chats do not take."""
+    """An image model accessed through chat completions, which have no size parameter: one call per `complete`."""
 
     takes_images = True
 
@@ -128,7 +128,7 @@ class OpenAIChatImages:
 
 
 async def read_image(encoded: object, url: object, timeout: float) -> bytes:
-    """Return the file of an image that came as base64, as a data address or as an address of the web."""
+    """Return the content of an image from base64 data, a data URL or a web URL."""
     if isinstance(url, str) and url.startswith("data:"):
         encoded = url.partition(",")[2]
     if isinstance(encoded, str) and encoded:
@@ -146,7 +146,7 @@ async def read_image(encoded: object, url: object, timeout: float) -> bytes:
 
 
 def _image_addresses(answer: Mapping[str, Any]) -> list[str]:
-    """Return the addresses of the images of an answer, at least one, most of them data addresses."""
+    """Return the URLs of the images in an answer, mostly data URLs; raise an error if there are none."""
     choice, message = first_message(answer)
     content, refusal = message.get("content"), message.get("refusal")
     words = content if isinstance(content, str) else _join_texts(content)
@@ -164,7 +164,7 @@ def _image_addresses(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _addresses_in_parts(parts: object) -> Iterator[str]:
-    """Yield the addresses in a list of parts, as gateways write them: under `image_url`, `url` or as base64."""
+    """Yield the image URLs in a list of message parts, from `image_url`, `url` or base64 data."""
     for part in parts if isinstance(parts, list) else []:
         if isinstance(part, str) and part.startswith(("data:image/", "http://", "https://")):
             yield part
@@ -186,7 +186,7 @@ def _join_texts(parts: object) -> str:
 
 @dataclass(frozen=True)
 class ImageModelSpec:
-    """What an image model accepts. Read from a data file, because new models come every season."""
+    """Capabilities of an image model, read from a data file so that new models can be added easily."""
 
     begins: str  # prefix of the names of such models
     sides: tuple[int, ...] = ()  # allowed lengths in pixels of a square image; empty if there is no list
@@ -195,7 +195,7 @@ class ImageModelSpec:
     edits: bool = True  # whether it accepts an image beside the prompt
 
     def size(self, requested: int) -> str:
-        """Return the allowed size closest to the requested one, as it is written in requests."""
+        """Return the supported size closest to the requested one, in request format."""
         if self.sides:
             side = min(self.sides, key=lambda side: (abs(side - requested), side))
         else:
@@ -204,7 +204,7 @@ class ImageModelSpec:
 
 
 def image_model_spec(model: str) -> ImageModelSpec:
-    """Return what the model of this name accepts; gateways prefix the vendor, as in `openai/gpt-image-1`."""
+    """Return the capabilities of a model, ignoring a gateway's vendor prefix as in `openai/gpt-image-1`."""
     name = model.rpartition("/")[2]
     return next((spec for spec in _image_model_specs() if name.startswith(spec.begins)), ImageModelSpec(""))
 

@@ -1,4 +1,4 @@
-"""Clients of the OpenAI and Anthropic SDKs: pooled per event loop, one call each, errors translated.
+"""Clients of the OpenAI and Anthropic SDKs, pooled per event loop, without retries.
 
 One tool generates both libraries, so their errors have the same names and shapes. Here is also the wire format of chat
 completions, which compatible servers and Hugging Face share.
@@ -37,7 +37,7 @@ OPENAI_KEY = "OPENAI_API_KEY"
 
 
 class Closeable(Protocol):
-    """A client with connections to close."""
+    """A client whose connections can be closed."""
 
     async def close(self) -> None:
         """Close all connections."""
@@ -53,7 +53,7 @@ _closers: WeakKeyDictionary[asyncio.AbstractEventLoop, list[Any]] = WeakKeyDicti
 
 
 class PerEventLoop(Generic[T]):
-    """Creates one object per event loop, such as open connections, so that a model can be used in several loops."""
+    """Creates one object per event loop, such as a connection pool, so that a model works in several loops."""
 
     def __init__(self, create: Callable[[], T], close: Callable[[T], Awaitable[None]]) -> None:
         self._create = create
@@ -61,7 +61,7 @@ class PerEventLoop(Generic[T]):
         self._objects: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
 
     def get(self) -> T:
-        """Return the object of the running loop."""
+        """Return the object of the running event loop."""
         loop = asyncio.get_running_loop()
         if loop not in self._objects:
             self._objects[loop] = self._create()
@@ -71,7 +71,7 @@ class PerEventLoop(Generic[T]):
 
 
 async def _close_with_loop(obj: T, close: Callable[[T], Awaitable[None]]) -> AsyncIterator[None]:
-    """Close an object when its loop ends: a loop then ends all async generators that have begun in it."""
+    """Close an object when its event loop shuts down its async generators."""
     try:
         yield
     finally:
@@ -79,7 +79,7 @@ async def _close_with_loop(obj: T, close: Callable[[T], Awaitable[None]]) -> Asy
 
 
 class ClientPool(Generic[Client]):
-    """Clients of a library, as many as are needed.
+    """A growing pool of a library's clients.
 
     With every call the libraries look at all connections of a client, and at each idle one they ask the system
     whether it is still there. A client with many connections is busier with that than with the calls.
@@ -92,7 +92,7 @@ class ClientPool(Generic[Client]):
 
     @contextmanager
     def acquire(self) -> Iterator[Client]:
-        """Provide a client with capacity for a call."""
+        """Provide a client that has capacity for a call."""
         if not self._free:
             self._clients.append(self._connect())
             self._free += self._clients[-1:] * _CALLS_PER_CLIENT
@@ -103,13 +103,13 @@ class ClientPool(Generic[Client]):
             self._free.append(client)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close the connections of all clients."""
         for client in self._clients:
             await client.close()
 
 
 class SdkClient(Generic[Client]):
-    """A server that is called through an SDK: one request per call, no retries, errors translated."""
+    """A server accessed through an SDK: one request per call, no retries, errors translated."""
 
     def __init__(self, library: ModuleType, endpoint: Endpoint, connect: Callable[[], Client]) -> None:
         self._library = library
@@ -117,7 +117,7 @@ class SdkClient(Generic[Client]):
         self._pools = PerEventLoop(lambda: ClientPool(connect), ClientPool.close)
 
     async def call(self, send: Callable[[Client], Awaitable[Any]]) -> tuple[dict[str, Any], dict[str, Setting]]:
-        """Make one call; return the JSON of the response, and the id that the server gave the request, if any."""
+        """Make one call; return the response JSON and the server's request id, if any."""
         try:
             with self._pools.get().acquire() as client:
                 response = (await send(client)).http_response
@@ -145,7 +145,7 @@ class SdkClient(Generic[Client]):
         return CallError("wrong", one_line(str(error)))
 
     def _raise_for_error(self, content: Mapping[str, Any]) -> None:
-        """Raise the error in a response of status 200, as some gateways send it."""
+        """Raise the error contained in a response with status 200, which some gateways send."""
         error = content.get("error")
         if error and not {"choices", "data", "content"} & content.keys():
             code = error.get("code") if isinstance(error, dict) else None
@@ -154,7 +154,7 @@ class SdkClient(Generic[Client]):
 
 
 def _is_refused(error: BaseException) -> bool:
-    """Whether a connection was refused: with aiohttp, the SDKs report that as a timeout."""
+    """Return whether a connection was refused, which the SDKs with aiohttp report as a timeout."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ConnectionRefusedError):
         cause = cause.__cause__
@@ -162,7 +162,7 @@ def _is_refused(error: BaseException) -> bool:
 
 
 def _error_response(status: int, body: object, headers: Mapping[str, str]) -> ErrorResponse:
-    """OpenAI's library takes the error out of its wrapping, Anthropic's does not, and servers wrap it in other ways."""
+    """Build an error response from a body in any format that the SDKs and servers use."""
     inner = body
     if isinstance(body, Mapping):
         inner = body.get("error") or body.get("detail") or body
@@ -174,7 +174,7 @@ def _error_response(status: int, body: object, headers: Mapping[str, str]) -> Er
 
 
 def _error_body(response: Any) -> object:
-    """Return the whole body of an error response as JSON; the SDKs keep only a part of it."""
+    """Return the complete body of an error response as JSON, of which the SDKs expose only a part."""
     try:
         return response.json()
     except (ValueError, RecursionError, RuntimeError):  # no JSON, or not read by the SDK
@@ -182,7 +182,7 @@ def _error_body(response: Any) -> object:
 
 
 def _with_usage(failed: CallError | FormalimgError, body: object) -> CallError | FormalimgError:
-    """Add what the call used, if the body of an error says so: some servers bill what they then block."""
+    """Add the usage from the body of an error, because some servers bill blocked requests."""
     used = body.get("usage") if isinstance(body, Mapping) else None
     usage = read_usage(used, ["input_tokens", "prompt_tokens"], ["output_tokens", "completion_tokens"])
     if isinstance(failed, CallError) and usage != Usage():
@@ -193,7 +193,7 @@ def _with_usage(failed: CallError | FormalimgError, body: object) -> CallError |
 def connect_openai(
     model: str, base_url: str | None, timeout: float, max_bytes: int = MAX_IMAGE_ANSWER_BYTES
 ) -> OpenAIClient:
-    """Return a client of the server at `base_url`; of OpenAI's own if it is None."""
+    """Return a client for the server at `base_url`, or for OpenAI if it is None."""
     try:
         import openai
     except ImportError:
@@ -216,7 +216,7 @@ def connect_openai(
 async def complete_chat(
     server: OpenAIClient, model: str, fields: Mapping[str, object]
 ) -> tuple[dict[str, Any], dict[str, Setting]]:
-    """Make one call of chat completions, as `SdkClient.call` does."""
+    """Call the chat completions API, as in `SdkClient.call`."""
     # Most fields go past the library: servers know more of them than it has names for, and in messages it would look
     # at every value, to find the same.
     return await server.call(
@@ -225,7 +225,7 @@ async def complete_chat(
 
 
 def first_message(answer: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the first choice of an answer of chat completions, and its message."""
+    """Return the first choice of a chat completions response, and its message."""
     choices = answer.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -235,14 +235,14 @@ def first_message(answer: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
 
 
 def response_format(mode: str, schema: Mapping[str, object] | None) -> dict[str, object] | None:
-    """Return the field `response_format` for a schema mode; None if it is not sent."""
+    """Return the `response_format` field for a schema mode, or None to omit it."""
     if mode == "json_schema":
         return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": dict(schema or {})}}
     return {"type": "json_object"} if mode == "json_object" else None
 
 
 def encode_message(message: Message, detail: str | None = None) -> dict[str, object]:
-    """Return a message in the format of chat completions."""
+    """Convert a message to the chat completions format."""
     # A single text goes as it is: not every server takes a list where there is no image.
     if len(message.parts) == 1 and isinstance(message.parts[0], str):
         return {"role": message.role, "content": message.parts[0]}

@@ -1,4 +1,4 @@
-"""Calls of libraries that block: each in a thread of its own that ends with its call, at the latest at its timeout."""
+"""Blocking library calls, each in a separate thread that ends with the call or at its timeout."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _watching = threading.Lock()
 
 
 class ThreadCall:
-    """One call of a library that blocks, with a time limit for all its requests together, and one for their size.
+    """A blocking library call with limits on the total time and the size of its requests.
 
     Nothing waits for the thread: when its caller is cancelled, its socket is shut down, and it may not send another
     request. It is a daemon, so it does not keep the process alive either.
@@ -48,7 +48,7 @@ class ThreadCall:
 
     @staticmethod
     def watch(client: Client) -> None:
-        """Let all requests of a client heed the limits of the calls that they belong to."""
+        """Install hooks that apply the limits of the current call to every request of a client."""
         with _watching:
             hooks = client.event_hooks
             if _on_request not in hooks["request"]:
@@ -60,7 +60,7 @@ class ThreadCall:
                 }
 
     async def run(self, function: Callable[..., Result], *args: Any) -> Result:
-        """Return the result of a function that is called in a new thread, or raise what it raises."""
+        """Run a function in a new thread and return its result or raise its exception."""
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[Callable[[], Result]] = loop.create_future()
 
@@ -86,12 +86,12 @@ class ThreadCall:
         return outcome()
 
     def check(self) -> None:
-        """Raise a `CallError` if the call took too long, or nobody waits for it any more."""
+        """Raise a `CallError` if the call timed out or its caller was cancelled."""
         if self._is_over or time.monotonic() >= self._deadline:
             raise self._late()
 
     def prepare(self, request: Request) -> None:
-        """Give a request what is left of the time, and learn of its socket."""
+        """Set the remaining time as the timeout of a request, and trace its socket."""
         self.check()
         ask_for_gzip(request)
         remaining = max(0.01, self._deadline - time.monotonic())
@@ -100,7 +100,7 @@ class ThreadCall:
         request.extensions = {**request.extensions, "timeout": shorter, "trace": self._trace}
 
     def receive(self, response: Response) -> None:
-        """Read a response within the limits."""
+        """Read a response within the size and time limits."""
         if carries_credentials(response.request):
             refuse_redirect(response)
         self._hold(response.extensions.get("network_stream"))
@@ -132,7 +132,7 @@ class ThreadCall:
 
 
 def _catch_outcome(function: Callable[..., Result], *args: Any) -> Callable[[], Result]:
-    """Call a function; return what returns or raises the same, as a future takes not every exception."""
+    """Call a function and capture its outcome, because a future does not accept every exception."""
     try:
         result = function(*args)
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""The tiny baseline as a model: prompt and seed to layout, layout to image; and what it never saw in training.
+"""The tiny baseline as a model: prompt and seed to layout, layout to image, and features unseen in training.
 
 Combinations that are left out of training are chosen by a hash of their words, so that training and evaluation agree
 without a list. Mirror images of training scenes are training scenes too; the choices are therefore the same for left
@@ -38,12 +38,12 @@ _STYLE = re.compile(r"[^.]*\bknolling\b[^.]*\.")  # a sentence that names the on
 
 
 def split_words(prompt: str) -> list[str]:
-    """Split a prompt into lower-case words and single other characters, without its sentence about the style."""
+    """Split a prompt into lower-case words and single other characters, omitting the sentence about style."""
     return _TOKEN.findall(_STYLE.sub("", prompt.lower(), count=1))
 
 
 class Tokenizer:
-    """Maps words to numbers; `words` are those of the training prompts, in the order of their numbers from 2 on."""
+    """Maps the words of the training prompts to consecutive token ids, starting from 2."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
@@ -51,19 +51,19 @@ class Tokenizer:
 
     @classmethod
     def of_prompts(cls, prompts: Iterable[str]) -> Tokenizer:
-        """Make a tokenizer of all words in these prompts."""
+        """Build a tokenizer from all words in these prompts."""
         return cls(sorted({word for prompt in prompts for word in split_words(prompt)}))
 
     def __len__(self) -> int:
         return len(self.words) + 2
 
     def encode(self, prompt: str) -> NDArray[np.int64]:
-        """Return the tokens of a prompt, at most `MAX_TOKENS`."""
+        """Return the token ids of a prompt, up to `MAX_TOKENS`."""
         numbers = [self._numbers.get(word, UNKNOWN) for word in split_words(prompt)]
         return np.array(numbers[:MAX_TOKENS], dtype=np.int64)
 
     def number(self, word: str) -> int:
-        """Return the token of a word."""
+        """Return the token id of a word."""
         return self._numbers.get(word, UNKNOWN)
 
 
@@ -75,7 +75,7 @@ _MIN_SIDE = 0.02  # boxes are at least so wide and high, where the image is 1 wi
 
 
 class TinyModel:
-    """A learned text-to-image model. The same prompt and seed give the same image."""
+    """A learned text-to-image model that is deterministic for a given prompt and seed."""
 
     def __init__(self, weights: dict[str, Floats], words: list[str], classes: list[str], colors: list[str]) -> None:
         self.tokenizer = Tokenizer(words)
@@ -84,7 +84,7 @@ class TinyModel:
         self.painter = PainterNetwork(Weights(weights, "painter."))
 
     def plan(self, prompt: str, seed: int) -> Scene:
-        """Return the layout that the planner makes of a prompt; it may be empty."""
+        """Return the planner's layout for a prompt; it may be empty."""
         tokens = self.tokenizer.encode(prompt)
         if not len(tokens):
             return Scene(())
@@ -113,7 +113,7 @@ class TinyModel:
         return boxes
 
     def paint(self, scene: Scene, seed: int) -> Image:
-        """Return the image that the painter makes of a layout, `IMAGE_SIZE` pixels wide."""
+        """Return the painter's image of a layout, `IMAGE_SIZE` pixels wide."""
         from PIL import Image
 
         edges = [[edge / CANVAS for edge in obj.box] for obj in scene.objects]
@@ -133,14 +133,14 @@ class TinyModel:
 
 
 def fit_boxes(edges: Floats) -> Floats:
-    """Return left, top, right, bottom inside the image, which is 1 wide, from those of a layout, which is 2 wide."""
+    """Convert layout edges in the range -1 to 1 to sorted image coordinates in the range 0 to 1."""
     low, high = np.moveaxis(np.sort((edges.reshape(-1, 2, 2) + 1) / 2, axis=1), 1, 0)
     low = np.clip(low, 0, 1 - _MIN_SIDE)
     return np.concatenate([low, np.clip(np.maximum(high, low + _MIN_SIDE), 0, 1)], axis=1).astype(np.float32)
 
 
 def enlarge(image: Image, size: int) -> Image:
-    """Return the image enlarged to at most this size, by a whole factor, with its pixels as squares.
+    """Enlarge the image by an integer factor to at most `size` pixels, without interpolation.
 
     No pixel is lost, so that whoever reads the image can go back to the small one.
     """
@@ -151,13 +151,13 @@ def enlarge(image: Image, size: int) -> Image:
 
 
 def weights_digest(path: Path) -> str:
-    """Return what identifies a file of weights."""
+    """Return a digest that identifies a weights file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 @lru_cache
 def load_tiny(path: Path = WEIGHTS) -> TinyModel:
-    """Load the model from a file of weights that `training/train.py` wrote; by default, from those of the package."""
+    """Load the model from a weights file written by `training/train.py`, by default the bundled one."""
     refuse_special_file(path)
     try:
         loaded = np.load(path, allow_pickle=False)
@@ -182,12 +182,12 @@ _SIDES = frozenset({"LeftOf", "RightOf"})
 
 
 def is_unseen_color(label: str, color: str) -> bool:
-    """Return whether no training image has a thing of this class in this colour: one pair in ten."""
+    """Return whether objects of this class and colour, one pair in ten, were excluded from training."""
     return _hash_share("color", label, color) < 0.1
 
 
 def unseen_in(formula: Formula, level: int) -> frozenset[Unseen]:
-    """Return what of a formula was never seen in training; the classes of its variables are told by `Is`."""
+    """Return the features of a formula that were excluded from training."""
     parts = list(atoms(formula))
     classes = {atom.variables[0]: _value_of(atom) for atom in parts if atom.predicate == "Is"}
     kinds: set[Unseen] = {"level"} if level > MAX_TRAINED_LEVEL else set()
@@ -212,5 +212,5 @@ def _value_of(atom: Atom) -> str:
 
 
 def _hash_share(*words: str) -> float:
-    """Return a number from 0 to 1 that is as good as random, and always the same for the same words."""
+    """Return a pseudo-random number between 0 and 1, derived from a hash of the words."""
     return zlib.crc32(" ".join(words).encode()) / 2**32

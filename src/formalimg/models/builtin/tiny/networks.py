@@ -1,4 +1,4 @@
-"""The transformers of the tiny baseline in numpy: planner and painter, for inference with one prompt at a time.
+"""The tiny baseline's transformers in numpy: planner and painter, for inference on one prompt at a time.
 
 `training/model.py` has the same networks in torch, with the same names of weights; a test compares the two.
 """
@@ -31,7 +31,7 @@ _WAVES = 8  # frequencies with which the painter sees where in an object a patch
 
 
 class PlannerNetwork:
-    """Finds the objects that a prompt names, and predicts their boxes from noisy ones."""
+    """Detects the objects in a prompt and predicts their boxes from noisy ones."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -39,7 +39,7 @@ class PlannerNetwork:
         self._encoder, self._decoder = weights.parts("encoder"), weights.parts("decoder")
 
     def encode(self, tokens: Integers) -> Floats:
-        """Return the features of the tokens of a prompt."""
+        """Return the features of a prompt's tokens."""
         weights = self._weights
         x = weights["token.weight"][tokens]
         rotation = rotary(np.arange(len(tokens)))
@@ -48,18 +48,18 @@ class PlannerNetwork:
         return norm(x)
 
     def tag(self, features: Floats) -> tuple[Floats, Floats]:
-        """Return for each token the scores of classes, the last of which is none, and of colours."""
+        """Return the class scores and colour scores of each token; the last class is "none"."""
         return self._weights.linear("class_tag", features), self._weights.linear("color_tag", features)
 
     def text_keys(self, features: Floats) -> list[KeysValues]:
-        """Return what each layer of the decoder sees of a prompt; it is the same at each step."""
+        """Return the cross-attention keys and values of each decoder layer, which are constant over all steps."""
         rotation = rotary(np.arange(len(features)))
         return [keys_values(layer.part("cross"), features, rotation) for layer in self._decoder]
 
     def predict(
         self, boxes: Floats, time: float, features: Floats, anchors: Integers, text: list[KeysValues]
     ) -> Floats:
-        """Return the boxes that objects will have."""
+        """Predict the denoised boxes of the objects."""
         weights = self._weights
         x = weights.linear("box", boxes) + weights.linear("anchor", features[anchors])
         rotation = rotary(anchors)
@@ -75,14 +75,14 @@ class PlannerNetwork:
 
 
 class PainterNetwork:
-    """Predicts an image from a noisy one and a layout."""
+    """Predicts an image from a noisy image and a layout."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
         self._layers = weights.parts("layers")
 
     def place(self, boxes: Floats, classes: Integers, colors: Integers) -> Floats:
-        """Return for each patch of the image what of which object it shows."""
+        """Return an embedding of the overlapping objects for each image patch."""
         weights = self._weights
         output = np.zeros((GRID * GRID, weights["patch.bias"].shape[0]), dtype=np.float32)
         features, overlaps = patch_features(boxes)
@@ -93,7 +93,7 @@ class PainterNetwork:
         return output
 
     def predict(self, patches: Floats, time: float, places: Floats) -> Floats:
-        """Return the patches that the image will have."""
+        """Predict the denoised patches of the image."""
         weights = self._weights
         x = weights.linear("patch", patches) + places + grid_positions(GRID, places.shape[1])
         condition = _time_condition(weights, time)
@@ -107,7 +107,7 @@ class PainterNetwork:
 
 
 def patch_features(boxes: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return where each patch of the image lies in each object, and whether the two overlap."""
+    """Return the position of each image patch in each object, and whether the two overlap."""
     edges = np.arange(GRID + 1, dtype=np.float32) / GRID
     starts, ends = edges[:-1], edges[1:]
     column = np.tile(np.arange(GRID), GRID)
@@ -132,7 +132,7 @@ FEATURES = 2 * (4 + 2 * _WAVES)  # how many numbers say where in an object a pat
 
 
 def _time_condition(weights: Weights, time: float) -> Floats:
-    """Return shifts, scales and gates for a time, before the addition of each layer's own."""
+    """Return the shifts, scales and gates for a time step, to which each layer adds its own."""
     size = weights["time_in.weight"].shape[1]
     hidden = gelu(weights.linear("time_in", time_features(time, size)))
     return weights.linear("time_out", hidden).reshape(6, -1)
