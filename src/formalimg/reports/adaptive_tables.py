@@ -39,7 +39,7 @@ def run_looks(run: RunRecord) -> AdaptiveLooks:
 
 
 def adaptive_summary(summary: Summary, looks: AdaptiveLooks, run: RunRecord) -> Summary:
-    """Return the summary of an adaptive run without the numbers that its interim looks invalidate."""
+    """Return the summary of an adaptive run, adjusted for its interim looks."""
     result = looks.test.result() if looks.is_by(run.manifest.judge) else None
     levels_result = result if isinstance(result, AdaptiveResult) else None
     # What was not scored took no part in the looks, so their intervals are not about failures by --missing fail.

@@ -247,7 +247,7 @@ def scatter_chart(name: str, chart: Scatter) -> Figure:
 
 
 class Curve(NamedTuple):
-    """A line: at each x its y; None where that is not defined."""
+    """A curve of y values by x, with None where y is undefined."""
 
     name: str
     style: SeriesStyle
@@ -256,7 +256,7 @@ class Curve(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """Lines over one numeric axis."""
+    """Curves over a shared numeric axis."""
 
     title: str  # what they show, and how their numbers were made
     note: str
@@ -268,7 +268,7 @@ class Curves(NamedTuple):
 
 
 def curve_chart(name: str, chart: Curves) -> Figure:
-    """Return the lines in one plot area."""
+    """Draw all curves in a single plot area."""
     entries = [(curve.name, line_key(curve.style)) for curve in chart.curves]
     entries += [(text, draw_line((-5, 0, 6, 0), QUIET, 0.7, _DOTTED)) for _, text in chart.upright]
     keys = legend_from(entries)

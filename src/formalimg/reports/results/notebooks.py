@@ -1,4 +1,4 @@
-"""An evaluation in notebooks: pandas data frames, and HTML that needs nothing from outside and suits every theme."""
+"""Notebook output of evaluations: pandas data frames, and self-contained HTML that suits every theme."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PAIR_COLUMNS = (
 
 
 def image_frame(run: RunRecord, labels: Mapping[ImageName, bool] | None = None) -> DataFrame:
-    """Return one row per planned image; without a verdict, `passed` is missing and `unscored` says why."""
+    """Return one row per planned image; images without a verdict have no `passed` and a reason in `unscored`."""
     rows = []
     for judged in run.judged():
         outcome, item = judged.outcome, run.items[judged.outcome.item]
