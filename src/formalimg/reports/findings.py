@@ -225,7 +225,7 @@ class _Ranking:
         return f"{_by_text(differences)}, compared with {baseline}: {'; '.join(texts)}.{_missing_remark(differences)}"
 
     def certainty(self, confidence: float) -> Iterator[str]:
-        """Yield the differences of the leader to the others, with interval and p; baselines count where asked for."""
+        """Yield the differences of the leader or requested baseline from other runs, with intervals and p-values."""
         baseline = self._baseline
         differences = self._differences_of(baseline or self._leader, self._all_names if baseline else self._names)
         if len(self.rated) == 1 and not baseline:

@@ -222,7 +222,7 @@ _SCORED_BY_BOTH = "Mean scores of the images that both scored, before any gate"
 
 
 def score_rating_figures(study: HumanScoreStudy) -> Iterator[Figure]:
-    """Yield the differences between judge and raters by image, and their means by level and by what is scored."""
+    """Yield figures of the differences between judge and raters by image, and of their means by level and topic."""
     suite = find_suite(study.suite)
     name = f"{suite.name}-people"
     for key, subject, gaps in (

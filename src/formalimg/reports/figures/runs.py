@@ -100,7 +100,7 @@ def rules_of(section: Section, comparison: Comparison) -> str:
 
 
 def _model_panels(section: Section) -> list[LinePanel]:
-    """Return a panel for each model run in several settings, such as text and image (Figure 6 of FormalImg)."""
+    """Return a panel for each model run with several settings, such as text and image (Figure 6 of FormalImg)."""
     by_model: dict[str, list[tuple[RunRow, str]]] = {}
     for model in dict.fromkeys(row.manifest.model.name for row in section.rows):
         rows = [row for row in section.rows if row.manifest.model.name == model]
