@@ -57,7 +57,7 @@ def tells(chart: Chart) -> bool:
 
 
 def rates_by_level(section: Section, comparison: Comparison) -> Chart:
-    """Return the numbers of the main table, with intervals; published ones of the first judge are less prominent."""
+    """Return a chart of the main table with intervals and with published numbers by the first judge."""
     suite = section.suite
     runs = [
         Series(row.name, style, points_by_level(section, row))
