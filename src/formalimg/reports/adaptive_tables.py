@@ -83,7 +83,7 @@ def adaptive_bounds(bounds: MissingBounds, summary: Summary) -> MissingBounds:
 
 
 def adaptive_text(looks: AdaptiveLooks, judge: str) -> str:
-    """Return a sentence, without its final period, on the result of an adaptive run and the images it saved."""
+    """Return a sentence (without final period) on the result of an adaptive run and the images it saved."""
     text = _decision_text(looks, judge)
     if not looks.restarts:
         return text

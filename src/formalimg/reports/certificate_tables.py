@@ -29,7 +29,7 @@ def with_certificates(comparison: Comparison, certificates: Sequence[JudgeCertif
 
 
 def find_certified_rates(run: RunRow, certificates: Sequence[JudgeCertificate]) -> ErrorRates | None:
-    """Return the error rates of a run's judge on drawings, or None if that judge has no certificate."""
+    """Return the error rates of a run's judge on drawings, or None without a matching certificate."""
     for certificate in certificates:
         if _is_for_run(certificate, run) and not any(_judge_differences(run, certificate)):
             errors = certified_errors(certificate)

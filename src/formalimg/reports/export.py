@@ -81,7 +81,7 @@ def _run_fields(row: RunRow, section: Section, comparison: Comparison) -> dict[s
 
 
 def _tally_lines(figure: str, tallies: Mapping[str, Tally]) -> Iterator[dict[str, object]]:
-    """Yield how many clauses were judged, and how many hold."""
+    """Yield a line for each tally, with the number of clauses that were judged and that hold."""
     for name, tally in tallies.items():
         counts = {"passed": tally.asked - tally.failed, "scored": tally.asked, "expected": tally.asked}
         yield {"figure": figure, "name": name, **counts, "value": 1 - tally.share}

@@ -140,7 +140,7 @@ class _Difference:
 
 
 class _Ranking:
-    """The runs of a section and their differences, with `rated` being the runs that are not baselines."""
+    """The runs of a section and their differences, where `rated` leaves out the baselines."""
 
     def __init__(self, section: Section, rated: tuple[RunRow, ...]) -> None:
         self.section, self.rated = section, rated
@@ -259,7 +259,7 @@ def _missing_remark(differences: Sequence[_Difference]) -> str:
 
 
 def _judge_remark(differences: Sequence[_Difference]) -> str:
-    """Return the difference according to the judge alone, if people decide."""
+    """Return a remark on the judge's own result for a difference that people decide."""
     difference = differences[0]
     judge, is_certain = difference.pair.judge, difference.pair.is_certain
     if len(differences) > 1 or judge is None:

@@ -133,7 +133,7 @@ def _gallery_figure(example: ExampleImage, run: int, section: Section, prefix: s
 
 
 def _verdict_remarks(verdict: Verdict | Unscored, *, is_gated: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield why an image is unscored, failed by rule, counts as 0 or is in doubt, as text, emphasized text and text."""
+    """Yield remarks on a verdict, such as why an image is unscored, as text before, in and after an emphasis."""
     if isinstance(verdict, Unscored):
         yield "", verdict.reason, f": {verdict.detail}" if verdict.detail else ""
     elif "rule" in verdict.evidence:

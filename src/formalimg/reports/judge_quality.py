@@ -100,7 +100,7 @@ class JudgeQuality:
 
     @property
     def dropped_share(self) -> float:
-        """The share of boxes that were dropped because their labels were not requested."""
+        """The share of boxes whose labels were not requested."""
         return self.dropped.total() / self.boxes if self.boxes else 0.0
 
     @property
@@ -162,7 +162,7 @@ def quality_remarks(quality: JudgeQuality, *, wants_logprobs: bool) -> Iterator[
 
 
 def quality_data(quality: JudgeQuality) -> dict[str, object]:
-    """Return the informative counts for JSON reports."""
+    """Return the counts for JSON reports, leaving out those without information."""
     data: dict[str, object] = {}
     if quality.dropped:
         data["dropped_boxes"] = {
@@ -192,7 +192,7 @@ def quality_data(quality: JudgeQuality) -> dict[str, object]:
 
 
 def quality_lines(quality: JudgeQuality) -> Iterator[dict[str, object]]:
-    """Yield the informative counts as lines for CSV reports."""
+    """Yield the counts as lines for CSV reports, leaving out those without information."""
     if quality.dropped:
         counts = {"passed": quality.dropped.total(), "scored": quality.boxes, "expected": quality.boxes}
         yield {"figure": "dropped boxes", "name": "all boxes", **counts, "value": quality.dropped_share}

@@ -125,7 +125,7 @@ def _score_caption(section: Section, comparison: Comparison, intervals: bool) ->
 
 
 def _extent_and_judge(section: Section) -> Iterator[str]:
-    """Yield the number of images, and the judge unless the runs have different ones."""
+    """Yield the number of images, and the judge if all runs have the same one."""
     yield "; ".join(dict.fromkeys(map(extent_text, section.rows)))
     judges = [row.manifest.judge for row in section.rows]
     if judges[0] is not None and judges.count(judges[0]) == len(judges):

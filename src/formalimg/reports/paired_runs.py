@@ -51,7 +51,7 @@ PUBLIC_GAPS = (
 
 
 class RunPair(NamedTuple):
-    """A number of two runs, compared."""
+    """A comparison of one number between two runs."""
 
     first: str  # the names of the runs; the difference is the first minus the second
     second: str
@@ -208,14 +208,14 @@ def _numbers_to_compare(suite: Benchmark, paired: Sequence[PairedItems]) -> dict
 
 
 class _CountedPair(NamedTuple):
-    """Two runs item by item, under one rule for missing verdicts."""
+    """Two runs paired item by item, under one rule for missing verdicts."""
 
     items: PairedItems  # by the judge
     labelled: Mapping[str, PairedItem]  # the same with people's labels; empty where one of the runs has none
 
 
 class _Pair(NamedTuple):
-    """Two runs under several rules for missing verdicts."""
+    """A pair of runs under several rules for missing verdicts."""
 
     counted: _CountedPair  # by the rule of the report
     worst: _CountedPair | None  # as failures of the first run and passes of the second; None if none is missing

@@ -162,7 +162,7 @@ def write_page(
     studied: Sequence[HumanStudy] = (),
     printed: Printed = "open",
 ) -> None:
-    """Write the HTML report of an existing comparison; see `write_html`, which also creates the comparison."""
+    """Write the HTML report of an existing comparison."""
     # here, so that the table after a run is made faster
     from formalimg.reports.examples import suite_images
     from formalimg.reports.page import html_page

@@ -41,7 +41,7 @@ class RunNumbers(NamedTuple):
 
 
 class RunImages(NamedTuple):
-    """The contents of a run's images: outcomes, reasons for unscored images, and failed parts."""
+    """Data read from the images of a run: outcomes, reasons for unscored images, and failed parts."""
 
     observations: Sequence[Observation]
     unscored: Mapping[str, int]
@@ -146,7 +146,7 @@ def _image_result(judged: Judged, shared: dict[Part, Part]) -> SeenImage:
 
 
 def _part_results(verdict: Verdict, suite: Benchmark) -> Iterator[tuple[tuple[str, str], bool]]:
-    """Yield the kind and the words under which each part is counted, with whether it failed."""
+    """Yield the kind and words under which each part is counted, and whether the part failed."""
     for part in verdict.parts:
         failed = part.score < 1
         yield ("kind", part.kind), failed

@@ -250,7 +250,7 @@ def _limited_protocol(limits: ConnectionLimits, held: int) -> type[asyncio.Proto
 
 
 def _fault(request: h11.Request) -> str:
-    """Return why a request head is too long or ambiguous to a proxy, or an empty string if it is neither.
+    """Return why a request head is too long or ambiguous, or an empty string if it is valid.
 
     h11 itself refuses several Host headers, HTTP/1.1 without one, and lengths that contradict each other.
     """

@@ -102,7 +102,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_of_other_page(headers: Headers) -> bool:
-    """Return whether a page of another site caused the request in some way other than a link."""
+    """Return whether another site's page sent the request in any way other than by a link."""
     origin = headers.get("origin")
     if origin is not None and not _is_own_origin(origin, headers.get("host", "")):
         return True

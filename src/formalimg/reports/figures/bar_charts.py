@@ -169,7 +169,7 @@ def share_list(name: str, chart: ShareList) -> Figure:
 def share_chart(
     name: str, title: str, note: str, counts: Mapping[str, int], measure: str, *, with_counts: bool = False
 ) -> Figure:
-    """Draw a bar chart of the shares that `counts` make up, the largest first."""
+    """Draw a bar chart of `counts` as shares of their total, the largest first."""
     total = sum(counts.values())
     points = {f"{key}: {count:,}" if with_counts else key: Point(count / total) for key, count in counts.items()}
     ordered = tuple(sorted(points, key=lambda label: (-points[label].value, label)))

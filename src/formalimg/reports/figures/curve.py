@@ -40,7 +40,7 @@ _TICK_LINE = 12.0
 
 
 class _Plane(NamedTuple):
-    """The area of the points in pixels: the size of the figure without its legend, and the margins."""
+    """The plot area of a line chart in pixels: the size of the figure without its legend, and the margins."""
 
     levels: tuple[int, ...]
     width: float = 920

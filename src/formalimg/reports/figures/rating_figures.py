@@ -288,7 +288,7 @@ def _mean_figures(
     pairs: Mapping[str, tuple[float | None, float | None, int]],
     sides: tuple[str, str],
 ) -> Iterator[Figure]:
-    """Yield figures of the means of two sides for the names that both have, noting any images left out."""
+    """Yield a figure of the mean scores of both sides, limited to the names that both sides have."""
     means_of_both = {
         head: (first, second, left_out)
         for head, (first, second, left_out) in pairs.items()

@@ -135,7 +135,7 @@ def text_at(
 
 
 def vertical_text(text: str, x: float, y: float) -> Markup:
-    """Draw a line of vertical text that reads upwards, centered at the given point."""
+    """Draw a line of vertical text that reads upwards, centred at the given point."""
     return element("text", text, text_anchor="middle", transform=f"translate({x:.1f} {y:.1f}) rotate(-90)")
 
 

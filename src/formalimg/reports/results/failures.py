@@ -47,7 +47,7 @@ class Failure:
 
     @property
     def sample(self) -> int:
-        """The zero-based number of the image among those of its item."""
+        """The zero-based index of the image within its item."""
         return self.judged.outcome.sample
 
     @property
@@ -73,7 +73,7 @@ class Failure:
 
     @cached_property
     def what_failed(self) -> tuple[str, ...]:
-        """What the image fails to show, one English sentence each."""
+        """English sentences on what the image fails to show."""
         sentences = failure_sentences(self.judged.verdict, find_suite(self.suite), self.planned.formula)
         return tuple(sentence.text for sentence in sentences)
 

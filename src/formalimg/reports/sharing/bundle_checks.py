@@ -1,4 +1,4 @@
-"""Results of bundle verification, and checks of runs against their own plan and of plain data for differences."""
+"""Results of bundle verification, and checks of runs against their own plan."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class BundleCheck:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the bundle has no differences and nothing in its plan is missing."""
+        """Whether the bundle has no differences and no missing parts of its plan."""
         return not self.findings and not self.missing
 
     def to_json(self) -> dict[str, object]:
@@ -179,7 +179,7 @@ def run_coverage(manifest: RunManifest, records: RunRecords) -> RunCoverage:
 
 
 def item_problems(run: StoredRun, records: RunRecords, items: Mapping[str, Item[object]]) -> Iterator[str]:
-    """Yield where items differ from their records, their keys, or the items of the suite shipped with formalimg."""
+    """Yield the differences between items and their records, their keys, and the shipped items of the suite."""
     keys = {str(row["id"]): str(row["question"]) for row in records.tables["items"]}
     for item in items.values():
         planned = run.items[item.id]
@@ -253,7 +253,7 @@ def image_row_problems(manifest: RunManifest, records: RunRecords, items: Mappin
 
 
 def judge_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
-    """Yield judges whose settings do not match their key, and a manifest judge or verdicts without a listed judge."""
+    """Yield problems with judges: settings that differ from their key, and references to unlisted judges."""
     judges = run.judges()
     for judge, row in zip(judges, records.tables["judges"], strict=True):
         if judge_key(judge) != row["key"]:
@@ -268,7 +268,7 @@ def judge_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
 
 
 def look_problems(run: StoredRun, outcomes: Mapping[str, Sequence[ImageOutcome]]) -> Iterator[str]:
-    """Yield where the looks of an adaptive run disagree with its verdicts."""
+    """Yield the differences between the looks of an adaptive run and its verdicts."""
     looks = read_looks(run.folder)
     if bool(run.manifest.adaptive) != (looks is not None):
         yield "the manifest and the looks do not agree on whether the run is adaptive"

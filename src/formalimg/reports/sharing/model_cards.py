@@ -145,7 +145,7 @@ _WITHOUT_WORDS = "-without-words"
 
 
 class Reproduction(NamedTuple):
-    """How to reproduce a run."""
+    """Commands and notes for reproducing a run."""
 
     commands: tuple[str, ...]  # the commands, in their order
     notes: tuple[str, ...]  # what the commands alone do not say

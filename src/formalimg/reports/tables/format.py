@@ -67,7 +67,7 @@ def format_interval(interval: Interval | None, type: ColumnType, *, compact: boo
 
 
 def _round_outwards(interval: Interval) -> tuple[int, int]:
-    """Return the ends of an interval as whole percents, rounded outwards."""
+    """Return the ends of an interval as whole percentages, rounded outwards."""
     # Rounded first, because 100 * 0.29 is a little less than 29.
     return floor(round(100 * interval.low, 9)), ceil(round(100 * interval.high, 9))
 
@@ -219,7 +219,7 @@ FAILURES_COUNTED = "Only scored images count, without those that failed by rule,
 
 
 def level_head(suite: Benchmark, level: int) -> str:
-    """Return the heading of a level below the word for levels: `3`, or its own name, such as `L3`."""
+    """Return the column heading of a level: `3` under the word for levels, or its own name, such as `L3`."""
     return suite.level_names.get(level, str(level))
 
 

@@ -193,7 +193,7 @@ def start_rating(study: Study, request: Request, _body: Body) -> Response:
 
 
 def return_to_last(study: Study, request: Request, body: Body) -> Response:
-    """Return to the image that the rater finished last."""
+    """Go back to the image that the rater finished last."""
     rater = require_rater(study, request)
     task = require_text(body, "task", max_length=_MAX_NAME_LENGTH) if body.get("task") is not None else None
     try:

@@ -203,7 +203,7 @@ class _Crawl:
         return page, written
 
     def _end(self) -> str:
-        """Return the end of the first page: links to all comparisons, and a list of what was left out."""
+        """Return the closing section of the first page: links to all comparisons, and a list of omissions."""
         compared = [(pair, _comparison(pair).file()) for pair in self._pairs.pairs]
         return fragment("export.html", compared=compared, left_out=self._left_out)
 

@@ -16,7 +16,7 @@ Choice = tuple[str, str]
 
 
 def filter_places(run: StoredRun, choices: Iterable[Choice], places: Mapping[ImageKey, int]) -> dict[str, list[int]]:
-    """Return the positions of the images for each choice, and for pairs of choices on one part if they differ."""
+    """Return the positions of the images for each filter choice and, where needed, for pairs of choices."""
     index, wanted = run.facets(), list(choices)
 
     def chosen(*choice: Choice) -> list[int]:

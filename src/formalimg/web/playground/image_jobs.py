@@ -51,7 +51,7 @@ def read_image(sent: str) -> LoadedImage:
 
 
 def is_large_image(sent: str) -> bool:
-    """Return whether an image sent as base64 takes much memory, which an unreadable image does not."""
+    """Return whether decoding an image sent as base64 takes much memory."""
     from formalimg.runs.inspection import LARGE_IMAGE_BYTES, count_decoded_bytes
 
     try:

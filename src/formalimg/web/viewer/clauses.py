@@ -75,7 +75,7 @@ def _formula_spans(shown: str, outcomes: dict[str, SpanKind]) -> Iterator[Formul
 
 
 def _clause_atoms(part: Part) -> tuple[list[str], list[str]]:
-    """Return the atoms of a clause that hold and those that fail; the conditions of a failed rule hold."""
+    """Return the atoms of a clause that hold, and those that fail."""
     try:
         clause = parse(part.name)
     except FormulaError:
