@@ -1,4 +1,4 @@
-"""Reports: runs side by side as tables, figures and one self-contained page."""
+"""Reports: a comparison of runs as tables, figures and a self-contained HTML page."""
 
 from formalimg._util.lazy import lazy_exports
 

@@ -1,4 +1,4 @@
-"""Adaptive runs in reports: numbers that take the looks into account, a sentence, and the decisions level by level.
+"""Reports on adaptive runs: numbers adjusted for interim looks, a summary sentence, and decisions by level.
 
 A level that was stopped early has fewer images than others, and its rate was looked at several times. So its interval
 is the one that holds at all looks, means over levels are shown only where all of their images were looked at, and G is
@@ -31,7 +31,7 @@ _LEVEL_DECISIONS: dict[LevelDecision, str] = {"going on": "not decided yet", "un
 
 
 def run_looks(run: RunRecord) -> AdaptiveLooks:
-    """Return the interim analyses of an adaptive run."""
+    """Return the interim looks of an adaptive run."""
     looks = read_looks(run.folder)
     if looks is None or str(looks) != run.manifest.adaptive:
         raise FormalimgError(f"{run.folder} has lost the looks of its adaptive run: restore looks.jsonl")
@@ -39,7 +39,7 @@ def run_looks(run: RunRecord) -> AdaptiveLooks:
 
 
 def adaptive_summary(summary: Summary, looks: AdaptiveLooks, run: RunRecord) -> Summary:
-    """Return the numbers of an adaptive run as they may be shown."""
+    """Return the summary of an adaptive run, adjusted for its interim looks."""
     result = looks.test.result() if looks.is_by(run.manifest.judge) else None
     levels_result = result if isinstance(result, AdaptiveResult) else None
     # What was not scored took no part in the looks, so their intervals are not about failures by --missing fail.
@@ -66,7 +66,7 @@ def adaptive_summary(summary: Summary, looks: AdaptiveLooks, run: RunRecord) -> 
 
 
 def adaptive_bounds(bounds: MissingBounds, summary: Summary) -> MissingBounds:
-    """Return the bounds for missing verdicts of what is shown of an adaptive run.
+    """Return the missing-verdict bounds for the numbers that are reported for an adaptive run.
 
     Images without a verdict took no part in the looks, so there are no bounds of G.
     """
@@ -83,7 +83,7 @@ def adaptive_bounds(bounds: MissingBounds, summary: Summary) -> MissingBounds:
 
 
 def adaptive_text(looks: AdaptiveLooks, judge: str) -> str:
-    """Return what an adaptive run has found, and how many images it has saved, as a sentence without its full stop."""
+    """Return a sentence (without final period) on the result of an adaptive run and the images it saved."""
     text = _decision_text(looks, judge)
     if not looks.restarts:
         return text
@@ -130,7 +130,7 @@ def adaptive_remark(row: RunRow, looks: AdaptiveLooks, suite: Benchmark) -> str:
 
 
 def adaptive_tables(suite: Benchmark, rows: Sequence[RunRow]) -> tuple[Table, ...]:
-    """Return the decisions of the adaptive runs among these, level by level; no table if there are none."""
+    """Return a table of level-by-level decisions for each adaptive run in `rows`."""
     table_rows = []
     for row in rows:
         looks = row.looks

@@ -1,4 +1,4 @@
-"""Table of questions that boxes can decide: how many, and how often they say what the judge says."""
+"""Table of the questions that can be decided from boxes, and how often those answers agree with the judge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ALL = "all"
 
 
 def box_answer_table(runs: Sequence[SeenRun], rules: HowCounted) -> Table:
-    """Return the table of runs whose judge had a grounder; without rows if none had."""
+    """Return the table of box answers for runs whose judge used a grounder, with no rows if none did."""
     columns = (
         *run_column(runs),
         Column("grounder"),
@@ -61,7 +61,7 @@ def _run_rows(run: SeenRun, runs: Sequence[SeenRun], rules: HowCounted) -> Itera
 
 
 def _read_answers(record: RunRecord) -> tuple[str, list[tuple[str, str, bool, bool | None]]]:
-    """Return the name of the grounder, empty if there is none, and for each question item, skill, and two answers.
+    """Return the grounder's name (or an empty string) and the item, skill and two answers of each question.
 
     They are whether judge and boxes have the expected answer; None if boxes do not decide.
     """

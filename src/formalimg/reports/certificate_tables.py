@@ -1,4 +1,4 @@
-"""Certificates of judges in a report: how well the judge of each run sees, and the pass rate corrected by that."""
+"""Judge certificates in reports: how reliable each run's judge is, and pass rates corrected for its errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_SETTINGS = 4
 
 
 def with_certificates(comparison: Comparison, certificates: Sequence[JudgeCertificate]) -> Comparison:
-    """Return a comparison with a table of certificates in each section."""
+    """Return the comparison with a table of judge certificates added to each section."""
     if not certificates:
         return comparison
     sections = tuple(
@@ -29,7 +29,7 @@ def with_certificates(comparison: Comparison, certificates: Sequence[JudgeCertif
 
 
 def find_certified_rates(run: RunRow, certificates: Sequence[JudgeCertificate]) -> ErrorRates | None:
-    """Return the error rates of a run's judge on drawings; None without a certificate of just this judge."""
+    """Return the error rates of a run's judge on drawings, or None without a matching certificate."""
     for certificate in certificates:
         if _is_for_run(certificate, run) and not any(_judge_differences(run, certificate)):
             errors = certified_errors(certificate)
@@ -38,7 +38,7 @@ def find_certified_rates(run: RunRow, certificates: Sequence[JudgeCertificate]) 
 
 
 def certificate_table(section: Section, certificates: Sequence[JudgeCertificate], confidence: float) -> Table:
-    """Return sensitivity and specificity of the judge of each run, and the rate that they correct."""
+    """Return a table with the sensitivity and specificity of each run's judge and the corrected pass rate."""
     rows: list[TableRow] = []
     remarks: list[str] = []
     assumption = ""
@@ -94,7 +94,7 @@ def certificate_table(section: Section, certificates: Sequence[JudgeCertificate]
 
 
 def _correct_rate(run: RunRow, certificate: JudgeCertificate, confidence: float) -> tuple[Number, str]:
-    """Return the pass rate by the certificate, and what the correction assumes."""
+    """Return the pass rate corrected with a certificate, and the assumption behind the correction."""
     overall, whole = run.summary.overall, certificate.whole
     sensitivity, specificity = whole.sensitivity.value, whole.specificity.value
     if sensitivity is None or specificity is None:
@@ -126,7 +126,7 @@ def _missing_certificate_remark(run: RunRow, judge: str, certificates: Sequence[
 
 
 def _judge_differences(run: RunRow, certificate: JudgeCertificate) -> Iterator[str]:
-    """Yield in what the certified judge differs from that of the run."""
+    """Yield the differences between the certified judge and the judge of the run."""
     judge = run.manifest.judge
     ours = {name: value for name, value in (judge.settings if judge else {}).items() if value is not None}
     theirs = {name: value for name, value in certificate.settings.items() if value is not None}

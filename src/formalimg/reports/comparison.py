@@ -1,4 +1,4 @@
-"""Compare runs: read run folders once, and put their numbers side by side, suite by suite."""
+"""Compare runs: read each run folder once and report the numbers side by side, suite by suite."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _correct_runs(
     rules: HowCounted,
     labels: Mapping[Path, RunLabels],
 ) -> tuple[tuple[CorrectedRun, ...], tuple[Table, ...], tuple[str, ...]]:
-    """Return the runs corrected by human labels, their tables, and why others could not be corrected."""
+    """Return the runs corrected with human labels, their tables, and the reasons why other runs were not corrected."""
     from formalimg.reports.corrected import build_corrected_tables, correct_run, why_not_corrected
 
     corrected, notes = [], []
@@ -177,7 +177,7 @@ def _with_pairs(
     labels: Mapping[Path, RunLabels],
     certificates: Sequence[JudgeCertificate],
 ) -> Section:
-    """Return the section with tables of paired differences, and ranks."""
+    """Return the section with ranks and tables of paired differences added."""
     if len(results) < 2:
         return section
     # here, so that the report of one run is made faster
@@ -233,7 +233,7 @@ def _build_row(
 def find_published_rows(
     suite: Benchmark, manifests: Sequence[RunManifest], epsilon: float | None
 ) -> tuple[PublishedRow, ...]:
-    """Return the published numbers that belong to runs of a suite, each table once.
+    """Return the published results that are comparable with the runs of a suite, without duplicates.
 
     Means and G are as they were printed, which may differ in the last digit from what the rates give. What was not
     printed is computed from the rates, and said to be.

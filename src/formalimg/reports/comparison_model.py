@@ -1,4 +1,4 @@
-"""The values reports are made from: runs side by side (`Comparison`), and the images behind them."""
+"""Data model of reports: runs side by side (`Comparison`), and the images behind them."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ FLOOR, CEILING = "builtin/scatter", "builtin/oracle"
 
 
 class Tally(NamedTuple):
-    """How often something was checked in images that a judge looked at and scored, and how often it failed."""
+    """How often a check was made on images that were judged and scored, and how often it failed."""
 
     failed: int
     asked: int
 
     @property
     def share(self) -> float:
-        """The share that failed."""
+        """The share of checks that failed."""
         return self.failed / self.asked if self.asked else 0.0
 
 
 def total_share(tallies: Sequence[Mapping[str, Tally]], name: str) -> float:
-    """Return the share of a name that failed, in all runs together."""
+    """Return the share of failed checks under `name`, pooled over all runs."""
     named = [by_name[name] for by_name in tallies if name in by_name]
     return Tally(sum(tally.failed for tally in named), sum(tally.asked for tally in named)).share
 
@@ -115,7 +115,7 @@ class RunRow:
 
 
 def select_rated_rows(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
-    """Return the runs that a comparison rates; the others are its baselines.
+    """Return the rows that a comparison rates, leaving out its baselines.
 
     Built-in models are baselines of other models. Among themselves only the ceiling and the floor are, and alone none.
     """
@@ -125,12 +125,12 @@ def select_rated_rows(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
 
 
 def name_with_task(model: str, task: str, condition: str) -> str:
-    """Return the name of a model with its task and condition, unless these are an image of the words alone."""
+    """Return the name of a model with its task and condition, omitting the default task."""
     return ", ".join(filter(None, [model, f"{task} task" if task != "image" else "", condition]))
 
 
 def identity_text(identity: Identity | None) -> str:
-    """Return a model or judge with all its settings, such as `icons (judging_rules=1)`; `none` if there is none."""
+    """Return a model or judge with its settings, such as `icons (judging_rules=1)`, or `none`."""
     if identity is None:
         return "none"
     settings = settings_text(identity.settings)
@@ -138,12 +138,12 @@ def identity_text(identity: Identity | None) -> str:
 
 
 def settings_text(settings: Mapping[str, object]) -> str:
-    """Return settings by name, such as `guidance=3.5, steps=20`."""
+    """Return settings as text, such as `guidance=3.5, steps=20`."""
     return ", ".join(f"{key}={value}" for key, value in sorted(settings.items()))
 
 
 def run_names(runs: Sequence[RunRecord]) -> tuple[str, ...]:
-    """Return a name for each run: its model, and as many of its settings as it takes to make the name unique."""
+    """Return a unique name for each run: its model, and the settings needed to distinguish it from other runs."""
     manifests = [run.manifest for run in runs]
     names = [name_with_task(manifest.model.name, manifest.task, manifest.condition) for manifest in manifests]
     for aspect in (_differing_settings, *_ASPECTS):
@@ -168,7 +168,7 @@ def _differing_settings(runs: Sequence[RunRecord]) -> list[str]:
 
 
 def _differing_judges(runs: Sequence[RunRecord]) -> list[str]:
-    """Return who judged; where judges of one name differ, in which setting."""
+    """Return the judge of each run as text, with the settings that differ between judges of the same name."""
     names = iter(judge_names([run.manifest.judge for run in runs if run.manifest.judge]))
     return [f"by {next(names)}" if run.manifest.judge else "not judged" for run in runs]
 
@@ -191,7 +191,7 @@ _ASPECTS: tuple[Callable[[Sequence[RunRecord]], list[str]], ...] = (
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """Published numbers to compare with. They have no intervals."""
+    """Published numbers to compare runs with, which have no intervals."""
 
     model: str  # the model
     source: str  # where the numbers were published
@@ -207,7 +207,7 @@ class PublishedRow:
 
     @property
     def name(self) -> str:
-        """The model, its task and condition as in the names of runs, and, where it matters, the judge."""
+        """The model with its task and condition, and the judge where it matters."""
         by = f"by {self.judge}" if self.judge else ""
         return ", ".join(filter(None, [name_with_task(self.model, self.task, self.condition), by]))
 
@@ -231,28 +231,28 @@ class Section:
 
     @property
     def title(self) -> str:
-        """The suite, and whose items were run: `FormalImg Knolling, formalimg items v3`."""
+        """The title of the suite and the source of its items: `FormalImg Knolling, formalimg items v3`."""
         labels = {row.manifest.items_label for row in self.rows}
         return ", ".join(filter(None, [self.suite.title, *labels])) if len(labels) == 1 else self.suite.title
 
     @property
     def rated(self) -> tuple[RunRow, ...]:
-        """The rows that are no baselines of the others."""
+        """The rows that are not baselines of other rows."""
         return select_rated_rows(self.rows)
 
     @property
     def is_ranked_by_people(self) -> bool:
-        """Whether people decide all differences that are shown."""
+        """Whether human labels decide every difference that is shown."""
         return bool(self.pairs) and all(pair.is_by_people for pair in self.pairs)
 
     @property
     def shown_tables(self) -> tuple[Table, ...]:
-        """The tables for people; others are in files for programs alone."""
+        """The tables that are shown to readers, without those that are only written to data files."""
         return tuple(table for table in self.tables if table.placement != "data")
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The levels that any row has a number for, or would have if it were not adaptive, in order."""
+        """The levels of all rows in order, including levels that an adaptive run did not reach."""
         levels = {
             level for row in self.rows for level in (*row.summary.levels, *(row.looks.levels if row.looks else ()))
         }
@@ -272,7 +272,7 @@ class Comparison:
 
     @property
     def how(self) -> HowCounted:
-        """The rules by which its numbers are made, those of published ones aside."""
+        """The rules for computing the numbers of the runs."""
         return HowCounted(self.missing, self.confidence, self.profile, False, self.threshold)
 
 
@@ -308,7 +308,7 @@ class GradedImage(NamedTuple):
 
 
 class SeenRun(NamedTuple):
-    """A run as tables need it: name, record, numbers and images; `graded` for suites whose images have scores."""
+    """A run as tables need it: name, record, numbers and images, with `graded` for suites that score images."""
 
     name: str
     record: RunRecord
@@ -318,7 +318,7 @@ class SeenRun(NamedTuple):
 
 
 class HowCounted(NamedTuple):
-    """The rules by which numbers are made."""
+    """The rules for computing numbers."""
 
     missing: MissingPolicy  # the rule for images without a verdict
     confidence: float  # the confidence level of the intervals
@@ -328,17 +328,17 @@ class HowCounted(NamedTuple):
 
 
 def run_column(runs: Sized) -> tuple[Column, ...]:
-    """Return the column that names the run of a row; none if there is only one run."""
+    """Return the column with the name of the run, or nothing if there is only one run."""
     return (Column("run"),) if len(runs) > 1 else ()
 
 
 def run_cell(name: str, runs: Sized) -> tuple[str, ...]:
-    """Return the cell of the column that names the run; none if there is only one run."""
+    """Return the cell with the name of the run, or nothing if there is only one run."""
     return (name,) if len(runs) > 1 else ()
 
 
 def table_of_rates(name: str, title: str, columns: tuple[Column, ...], rows: Sequence[TableRow], note: str) -> Table:
-    """Return a table; without rows if it has no known rate or mean, since counts alone say nothing."""
+    """Return a table, with no rows if all of its rates and means are unknown."""
     table = Table(name, title, columns, tuple(rows), (note,))
     rates = [n for n, column in enumerate(columns) if column.type in ("percent", "score")]
     numbers = (number_in(table, row, n) for row in rows for n in rates)
@@ -348,7 +348,7 @@ def table_of_rates(name: str, title: str, columns: tuple[Column, ...], rows: Seq
 
 
 def with_sentence(table: Table, sentence: str) -> Table:
-    """Return a table with a sentence at the end of its caption, if it has rates or scores that it is about."""
+    """Return a table with a sentence appended to its caption, provided that it has rates or scores."""
     if not sentence or not any(column.type in ("percent", "score", "points", "share") for column in table.columns):
         return table
     caption, *remarks = table.notes or ("",)

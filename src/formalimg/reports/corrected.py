@@ -1,4 +1,4 @@
-"""Rates of a run corrected by human labels: what people say about some images corrects what the judge says of all."""
+"""Correct the rates of a run with human labels for some of its images."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ALL_IMAGES = "all images"
 
 
 class CorrectedNumber(NamedTuple):
-    """A rate or mean by the judge alone, and corrected by human labels; None where labels are lacking."""
+    """A rate or mean by the judge alone and corrected by human labels, or None where labels are missing."""
 
     name: str
     raw: Number
@@ -33,7 +33,7 @@ class CorrectedNumber(NamedTuple):
 
     @property
     def number(self) -> Number:
-        """The corrected rate as a number of a table, over the same images as the judge's."""
+        """The corrected rate as a table number, over the same images as the judge's rate."""
         rate, raw = self.corrected, self.raw
         if rate is None:
             return Number(None)
@@ -42,7 +42,7 @@ class CorrectedNumber(NamedTuple):
 
 
 class HeldLevels(NamedTuple):
-    """G by the judge alone, and by the corrected rates."""
+    """G by the judge alone, and G by the corrected rates."""
 
     raw: Generalizability
     corrected: Generalizability
@@ -66,18 +66,18 @@ class CorrectedRun:
 
     @property
     def main_number(self) -> CorrectedNumber:
-        """The number that stands for the run: its last band that is known, or all images."""
+        """The headline number of the run: its last known band, or all images."""
         *bands, overall = self.others
         return next((band for band in reversed(bands) if band.corrected is not None), overall)
 
     def number(self, name: str) -> Number | None:
-        """Return a band, or all images, corrected; None where labels are lacking."""
+        """Return the corrected number of a band or of all images, or None where labels are missing."""
         numbers = (entry.number for entry in self.others if entry.name.lower() == name and entry.corrected is not None)
         return next(numbers, None)
 
 
 def why_not_corrected(run: SeenRun, labels: RunLabels, suite: Benchmark) -> str:
-    """Return why these labels cannot correct the numbers of a run; empty if they can."""
+    """Return why the labels cannot correct the numbers of a run, or an empty string if they can."""
     if labels.refused:
         return labels.refused
     if suite.has_scores and not labels.scores:
@@ -104,7 +104,7 @@ def why_not_corrected(run: SeenRun, labels: RunLabels, suite: Benchmark) -> str:
 def correct_run(
     run: SeenRun, labels: RunLabels, suite: Benchmark, epsilon: float | None, rules: HowCounted
 ) -> CorrectedRun:
-    """Return the numbers of a run over its images with a verdict, by the judge alone and corrected by labels."""
+    """Return the numbers of a run over its judged images, by the judge alone and corrected by human labels."""
     design, scored = labels.drawn_by, sum(image.passed is not None for image in run.images)
     notes = labels.notes
     if design is not None and design.images != scored:
@@ -174,7 +174,7 @@ def _measure_image(
 def _correct_means(
     images: Sequence[_MeasuredImage], suite: Benchmark, confidence: float
 ) -> tuple[dict[int, CorrectedNumber], CorrectedNumber]:
-    """Return the mean of each level, and that of all images."""
+    """Return the corrected mean of each level and of all images."""
     by_level: dict[int, list[_MeasuredImage]] = {level: [] for level in sorted({image.level for image in images})}
     for image in images:
         by_level[image.level].append(image)
@@ -204,12 +204,12 @@ _RATES, _HELD, _FRACTIONS = "corrected", "corrected G", "corrected fractions"
 
 
 def is_corrected(table: Table) -> bool:
-    """Return whether a table has corrected numbers."""
+    """Return whether a table contains corrected numbers."""
     return table.name in (_RATES, _HELD, _FRACTIONS, BY_PEOPLE)
 
 
 def by_people_table(section: Section, rules: HowCounted) -> Table:
-    """Return one row for each run that people labelled: its number by people and by the judge, G and rank."""
+    """Return the table of labelled runs: the number by people and by the judge, G and rank."""
     suite, runs = section.suite, section.corrected
     is_ranked = section.ranks and section.is_ranked_by_people
     ranks = dict(zip((row.name for row in section.rows), section.ranks, strict=True)) if is_ranked else {}
@@ -243,7 +243,7 @@ def by_people_table(section: Section, rules: HowCounted) -> Table:
 
 
 def build_corrected_tables(suite: Benchmark, runs: Sequence[CorrectedRun], rules: HowCounted) -> tuple[Table, ...]:
-    """Return raw and corrected rates side by side, then G, then fractions of concepts; tables may have no rows."""
+    """Return tables of raw and corrected rates, of G, and of concept fractions, some possibly without rows."""
     if not runs:
         return ()
     confidence = f"Intervals: {100 * rules.confidence:g} %"
@@ -300,7 +300,7 @@ def _rate_table(
 
 
 def _held_table(suite: Benchmark, runs: Sequence[CorrectedRun], confidence: str) -> Table:
-    """Return G by the judge alone, and by the corrected rates."""
+    """Return a table of G by the judge alone and by the corrected rates."""
     with_general = [(run, run.held) for run in runs if run.held is not None]
     subscript = epsilon_text(with_general[0][1].raw.epsilon) if with_general else ""
     rows = [TableRow((run.name, *map(generalizability_number, general)), run.name) for run, general in with_general]
@@ -317,7 +317,7 @@ def _held_table(suite: Benchmark, runs: Sequence[CorrectedRun], confidence: str)
 
 
 def _label_rule(runs: Sequence[CorrectedRun]) -> str:
-    """Return how raters' answers become labels, and how many raters an image has."""
+    """Return the rule that turns raters' answers into labels, and the number of raters per image."""
     rules = " / ".join(dict.fromkeys(run.labels.rule for run in runs if run.labels.rule))
     fewest = min(run.labels.raters[0] for run in runs)
     largest = max(run.labels.raters[1] for run in runs)

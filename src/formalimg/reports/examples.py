@@ -1,4 +1,4 @@
-"""Example images of runs: the gallery of a report, spread over all levels, and the most telling failures."""
+"""Example images of runs: a gallery that covers all levels, and the most telling failures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ExampleImage:
 
 @dataclass(frozen=True)
 class SuiteImages:
-    """The images that a page shows of a suite."""
+    """The images that a page shows for a suite."""
 
     # the images of the gallery, by the run's position in its section
     examples: Mapping[int, Sequence[ExampleImage]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ def suite_images(
     *,
     has_grid: bool,
 ) -> SuiteImages:
-    """Return the images that a page shows of the runs of a section that are no baselines."""
+    """Return the images that a page shows for the runs of a section, leaving out baselines."""
     from formalimg.reports.figures.image_grid import image_grids  # here, as it imports the registry of suites
 
     if not count:
@@ -84,7 +84,7 @@ def _choose_examples(
     load_image: Callable[[ImageLocation], PageImage | str],
     first: Collection[tuple[str, int]],
 ) -> tuple[ExampleImage, ...]:
-    """Return up to `count` images of a run: equally many passes and failures of all levels, and some unscored."""
+    """Return up to `count` images of a run: passes and failures from all levels, and a few unscored images."""
     chosen = [(outcome.item, outcome.sample) for outcome in choose_images(run.outcomes(), count, first)]
     return tuple(
         ExampleImage(
@@ -99,7 +99,7 @@ def _choose_examples(
 def choose_images(
     outcomes: Sequence[ImageOutcome], count: int, first: Collection[tuple[str, int]] = ()
 ) -> list[ImageOutcome]:
-    """Return up to `count` outcomes, half failures and half passes, and some unscored: failures first, each by level.
+    """Return up to `count` outcomes, half failures and half passes plus a few unscored, spread over the levels.
 
     Each kind is spread over the levels, the unscored over their reasons. Images that were not made yet are
     left out: there is nothing to see.
@@ -119,7 +119,7 @@ def choose_images(
 
 
 def _round_robin(outcomes: Iterable[ImageOutcome], group: Callable[[ImageOutcome], Hashable]) -> Iterator[ImageOutcome]:
-    """Yield one of each group, then the next of each, and so on."""
+    """Yield the first outcome of each group, then the second of each, and so on."""
     groups: dict[Hashable, deque[ImageOutcome]] = {}
     for outcome in outcomes:
         groups.setdefault(group(outcome), deque()).append(outcome)
@@ -140,19 +140,19 @@ _MAX_READ = 60
 
 
 class TellingFailure(NamedTuple):
-    """A failed image: the run's position in its section, and the image with its verdict."""
+    """A failed image: the position of its run in the section, and the image with its verdict."""
 
     run: int
     judged: Judged
 
     @property
     def key(self) -> tuple[str, int]:
-        """The item and which of its images it is."""
+        """The item ID and sample number of the image."""
         return self.judged.outcome.item, self.judged.outcome.sample
 
 
 def telling_failures(runs: Mapping[int, RunRecord], count: int = MAX_TELLING) -> list[TellingFailure]:
-    """Return up to `count` failures, one for each item: what did not fail yet first, then the lowest level."""
+    """Return up to `count` failures of different items, preferring new kinds of failure, then low levels."""
     candidates = []
     for number, run in runs.items():
         failed = sorted((image for image in run.outcomes() if image.passed is False), key=lambda image: image.level)
@@ -177,7 +177,7 @@ def telling_failures(runs: Mapping[int, RunRecord], count: int = MAX_TELLING) ->
 
 
 def _words_of_failure(failure: TellingFailure) -> set[str]:
-    """Return what failed: the predicates or concepts of the failed parts, else their kinds; "" if a rule did."""
+    """Return the predicates or concepts of the failed parts, or their kinds; "" for a failure by rule."""
     verdict = failure.judged.verdict
     parts = [part for part in verdict.parts if part.score < 1] if isinstance(verdict, Verdict) else []
     return {word for part in parts for word in part.about or (part.kind,)} or {""}

@@ -1,4 +1,4 @@
-"""Reports as data: CSV in long format, one line per run and number, and JSON with everything."""
+"""Export reports as data: long-format CSV with one line per run and number, and complete JSON."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NAMED_FIGURES = {"level", "band", "overall", "generalizability", "p_yes"}
 
 
 def comparison_csv(comparison: Comparison, studies: Sequence[HumanStudy] = ()) -> str:
-    """Return one line for each run and number, with counts and intervals; rates are 0 to 1, unknown values empty."""
+    """Return a comparison as CSV, one line per run and number, with rates from 0 to 1 and unknown values empty."""
     lines = [line for section in comparison.sections for line in _section_lines(section, comparison)]
     lines += [line for study in studies for line in _study_lines(study)]
     return csv_text(CSV_COLUMNS, lines)
@@ -81,7 +81,7 @@ def _run_fields(row: RunRow, section: Section, comparison: Comparison) -> dict[s
 
 
 def _tally_lines(figure: str, tallies: Mapping[str, Tally]) -> Iterator[dict[str, object]]:
-    """Yield how many clauses were judged, and how many hold."""
+    """Yield a line for each tally, with the number of clauses that were judged and that hold."""
     for name, tally in tallies.items():
         counts = {"passed": tally.asked - tally.failed, "scored": tally.asked, "expected": tally.asked}
         yield {"figure": figure, "name": name, **counts, "value": 1 - tally.share}
@@ -115,7 +115,7 @@ def _study_lines(study: HumanStudy) -> Iterator[dict[str, object]]:
 
 
 def comparison_json(comparison: Comparison, studies: Sequence[HumanStudy] = ()) -> str:
-    """Return everything a comparison has as JSON, then studies; rates are 0 to 1, unknown values null."""
+    """Return a comparison and its studies as JSON, with rates from 0 to 1 and unknown values as null."""
     data: dict[str, object] = {
         "missing": comparison.missing,
         "confidence": comparison.confidence,

@@ -1,4 +1,4 @@
-"""What a report finds, in words: who is ahead, by whom, by how much, whether it is certain, and what fails.
+"""Findings of a report in words: which run is ahead, by how much and how certainly, and what fails.
 
 Everything is said from the numbers of the tables. A difference is called one only where its adjusted p is small enough,
 and no sentence says more than who said it: people, or a judge.
@@ -47,14 +47,14 @@ class Finding(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """The findings about the runs of a suite: one sentence, and the answers to questions."""
+    """The findings on the runs of a suite: a headline, and answers to questions."""
 
     headline: str
     answers: tuple[Finding, ...]
 
 
 def collect_findings(section: Section, comparison: Comparison) -> Findings:
-    """Return what the numbers of a section say."""
+    """Return the findings that the numbers of a section support."""
     rankings = []
     for numbers in rows_by_judge(section.rows):  # where runs are listed once for each judge, judge by judge
         rows = tuple(section.rows[number] for number in numbers)
@@ -86,7 +86,7 @@ def collect_findings(section: Section, comparison: Comparison) -> Findings:
 
 
 def _missing_rule(rated: Sequence[RunRow], section: Section, missing: MissingPolicy) -> Iterator[str]:
-    """Yield what the headline makes of images without a verdict, where no bounds of differences say it."""
+    """Yield a sentence on how the headline treats images without a verdict, if it needs one."""
     count = sum(row.summary.overall.expected - row.summary.overall.scored for row in rated)
     if not count:
         return
@@ -99,13 +99,13 @@ def _missing_rule(rated: Sequence[RunRow], section: Section, missing: MissingPol
 
 
 def list_claims(section: Section, comparison: Comparison) -> list[str]:
-    """Return the headline, and each difference that it rests on in a sentence."""
+    """Return the headline, followed by a sentence for each difference that supports it."""
     findings = collect_findings(section, comparison)
     return [findings.headline, *(line for answer in findings.answers[:1] if section.pairs for line in answer.lines)]
 
 
 def headline_numbers(row: RunRow, section: Section) -> list[tuple[str, Rate | Band]]:
-    """Return the numbers that stand for a run, by name: the mean over all levels; of suites of scores their ratios."""
+    """Return the headline numbers of a run by name: the mean over all levels, or all ratios of a suite with scores."""
     bands, levels = row.summary.bands, row.summary.levels
     if section.suite.has_scores:
         if bands:
@@ -119,7 +119,7 @@ def headline_numbers(row: RunRow, section: Section) -> list[tuple[str, Rate | Ba
 
 
 class _Difference:
-    """The difference between two runs, seen from the first."""
+    """The difference between two runs from the perspective of the first."""
 
     def __init__(self, first: str, second: str, pair: RunPair) -> None:
         self.first, self.second, self.pair = first, second, pair
@@ -134,13 +134,13 @@ class _Difference:
         return None if value is None else self._sign * value
 
     def turn_interval(self, interval: Interval | None) -> Interval | None:
-        """Return an interval of the pair, seen from the first run."""
+        """Return an interval of the pair with the sign of the first run."""
         flipped = interval is not None and self._sign < 0
         return Interval(-interval.high, -interval.low) if flipped and interval else interval
 
 
 class _Ranking:
-    """The runs of a section; `rated` are those that are no baselines."""
+    """The runs of a section and their differences, where `rated` leaves out the baselines."""
 
     def __init__(self, section: Section, rated: tuple[RunRow, ...]) -> None:
         self.section, self.rated = section, rated
@@ -154,13 +154,13 @@ class _Ranking:
         ]
 
     def _differences_of(self, name: str, names: Sequence[str]) -> list[_Difference]:
-        """Return the differences of a run to others, the nearest first."""
+        """Return the differences of a run from others, the smallest first."""
         differences = [entry for entry in self._differences if entry.first == name and entry.second in names]
         return sorted(differences, key=lambda entry: abs(entry.estimate or 0))
 
     @cached_property
     def _leader(self) -> str:
-        """The run behind none that is certainly ahead of most others; among equals, the one with higher estimates.
+        """The run that is certainly ahead of the most others and behind none, with ties broken by estimates.
 
         If it is ahead of no other, no two runs can be told apart.
         """
@@ -177,7 +177,7 @@ class _Ranking:
 
     @cached_property
     def _baseline(self) -> str | None:
-        """The run that all others are compared with, where not all pairs are shown."""
+        """The run that all others are compared with, or None if all pairs are compared."""
         names = set(self._all_names)
         pairs = {frozenset((entry.first, entry.second)) for entry in self._differences}
         if len(names) < 3 or len(pairs) != len(names) - 1:
@@ -225,7 +225,7 @@ class _Ranking:
         return f"{_by_text(differences)}, compared with {baseline}: {'; '.join(texts)}.{_missing_remark(differences)}"
 
     def certainty(self, confidence: float) -> Iterator[str]:
-        """Yield the differences of the leader to the others, with interval and p; baselines count where asked for."""
+        """Yield the differences of the leader or requested baseline from other runs, with intervals and p-values."""
         baseline = self._baseline
         differences = self._differences_of(baseline or self._leader, self._all_names if baseline else self._names)
         if len(self.rated) == 1 and not baseline:
@@ -246,7 +246,7 @@ class _Ranking:
 
 
 def _by_text(differences: Sequence[_Difference]) -> str:
-    """Return who decides, at the beginning of a sentence."""
+    """Return who decides the differences, as the opening of a sentence."""
     return f"By {join_names(list(dict.fromkeys(entry.pair.by for entry in differences)))}"
 
 
@@ -259,7 +259,7 @@ def _missing_remark(differences: Sequence[_Difference]) -> str:
 
 
 def _judge_remark(differences: Sequence[_Difference]) -> str:
-    """Return what the judge alone says of two runs, where people decide."""
+    """Return a remark on the judge's own result for a difference that people decide."""
     difference = differences[0]
     judge, is_certain = difference.pair.judge, difference.pair.is_certain
     if len(differences) > 1 or judge is None:
@@ -296,14 +296,14 @@ def _single_run_headline(row: RunRow, section: Section) -> str:
 
 
 def _numbers_by_people(row: RunRow, section: Section) -> dict[str, Number]:
-    """Return the headline numbers of a run by people, by name; none where labels for any of them are lacking."""
+    """Return the headline numbers of a run by people, or nothing if any of them lacks labels."""
     corrected = next((run for run in section.corrected if run.name == row.name), None)
     numbers = {name: corrected and corrected.number(name) for name, _ in headline_numbers(row, section)}
     return {name: number for name, number in numbers.items() if number} if all(numbers.values()) else {}
 
 
 def _lead_text(differences: Sequence[_Difference], section: Section) -> str:
-    """Return how far a run is ahead of the next one."""
+    """Return a clause on how far the leading run is ahead of the next one."""
     nearest, scale = differences[0], _difference_scale(section)
     over = "" if nearest.pair.number == "all items" else f", {nearest.pair.number}"
     interval = format_interval(nearest.turn_interval(nearest.pair.found.interval), scale)
@@ -344,7 +344,7 @@ def _difference_text(difference: _Difference, section: Section, confidence: floa
 
 
 def _tipping_text(difference: _Difference) -> str:
-    """Return how unequally the judge would have to treat two runs to explain a difference; empty if absurdly so."""
+    """Return the judge bias that would explain a difference, or an empty string if it is implausibly large."""
     pair, tipping = difference.pair, difference.pair.tipping
     if not pair.is_certain or tipping is None:
         return ""
@@ -388,7 +388,7 @@ def _failure_lines(rated: Sequence[RunRow], section: Section) -> Iterator[str]:
 
 
 def _worst_shares(tallies: Mapping[str, Tally], count: int, noun: str = "") -> str:
-    """Return the largest shares, with their counts: `relation clauses 38 % (120 of 314), …`."""
+    """Return the largest failure shares with counts: `relation clauses 38 % (120 of 314), …`."""
     worst = sorted(
         ((name, tally) for name, tally in tallies.items() if tally.failed),
         key=lambda entry: (entry[1].asked < _MIN_ASKED, -entry[1].share, -entry[1].asked, entry[0]),

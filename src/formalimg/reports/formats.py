@@ -1,4 +1,4 @@
-"""The formats of reports, and their file suffixes. A module of its own: the command line imports it at start-up."""
+"""Report formats and their file suffixes, in a separate module so that the command line starts quickly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BY_SUFFIX: dict[str, Format] = {
 
 
 def format_of(path: Path) -> Format:
-    """Return the format for the suffix of a file."""
+    """Return the format that belongs to the suffix of a file."""
     report_format = _BY_SUFFIX.get(path.suffix.lower())
     if report_format is None:
         suffixes = ", ".join(_BY_SUFFIX)

@@ -35,7 +35,7 @@ _OPERATORS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall|exactly|at-least|a
 
 
 def gallery_html(section: Section, examples: Mapping[int, Sequence[ExampleImage]], remark: str, prefix: str) -> str:
-    """Return images of the runs of a section as HTML, with filters."""
+    """Return a filterable gallery of a section's images as HTML."""
     runs = [number for number in range(len(section.rows)) if examples.get(number)]
     if not runs and not remark:
         return ""
@@ -67,7 +67,7 @@ def gallery_html(section: Section, examples: Mapping[int, Sequence[ExampleImage]
 
 
 def telling_figures(section: Section, telling: Sequence[tuple[int, ExampleImage]], prefix: str) -> Markup:
-    """Return the most telling failures as HTML, each with its sentence and a link to all that is known of it."""
+    """Return the most telling failures as HTML, each with a sentence on what failed and a link to its details."""
     tones, names = run_tones(section.rows), short_names([row.name for row in section.rows], _MAX_NAME)
     figures = []
     for run, example in telling:
@@ -93,13 +93,13 @@ def _outcome_name(example: ExampleImage) -> str:
 
 
 def _figure_id(example: ExampleImage, run: int, prefix: str) -> str:
-    """Return the id of an image on the page; the names of items come from anyone."""
+    """Return an ID for an image that is safe to use on the page, whatever the name of its item."""
     outcome = example.judged.outcome
     return f"{prefix}-{run}-{sha256(outcome.item.encode(errors='replace')).hexdigest()[:12]}-{outcome.sample}"
 
 
 def _gallery_figure(example: ExampleImage, run: int, section: Section, prefix: str) -> dict[str, object]:
-    """Return an image with all that is shown below it."""
+    """Return an image and everything that the gallery shows below it."""
     outcome, verdict, item = example.judged.outcome, example.judged.verdict, example.item
     row, suite, terms = section.rows[run], section.suite, section.suite.terms
     name = _outcome_name(example)
@@ -133,7 +133,7 @@ def _gallery_figure(example: ExampleImage, run: int, section: Section, prefix: s
 
 
 def _verdict_remarks(verdict: Verdict | Unscored, *, is_gated: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield why an image is unscored, failed by rule, counts as 0, or is in doubt: text, emphasis, text."""
+    """Yield remarks on a verdict, such as why an image is unscored, as text before, in and after an emphasis."""
     if isinstance(verdict, Unscored):
         yield "", verdict.reason, f": {verdict.detail}" if verdict.detail else ""
     elif "rule" in verdict.evidence:
@@ -145,7 +145,7 @@ def _verdict_remarks(verdict: Verdict | Unscored, *, is_gated: bool) -> Iterator
 
 
 def _part_text(part: Part, suite: Benchmark) -> dict[str, object]:
-    """Return a part of a verdict; `text` and `reason` in pieces: no line breaks inside those that are names."""
+    """Return a part of a verdict, with `text` and `reason` split so that names are not broken across lines."""
     is_code = suite.terms.is_code
     return {
         "sign": _SIGNS["pass" if part.score >= 1 else "fail"],
@@ -160,7 +160,7 @@ def _part_text(part: Part, suite: Benchmark) -> dict[str, object]:
 
 
 def formula_pieces(formula: str, parts: Iterable[Part]) -> list[tuple[str, str]]:
-    """Return a formula as an indented tree, in pieces: plain, operators (`b`), and atoms of failed clauses (`mark`)."""
+    """Split a formula into an indented tree of plain text, operators (`b`) and atoms of failed clauses (`mark`)."""
     failed = {atom for part in parts if part.score < 1 for atom in _clause_atoms(part.name)}
     try:
         text = to_pretty_text(parse(formula), _FORMULA_WIDTH)
@@ -177,7 +177,7 @@ def formula_pieces(formula: str, parts: Iterable[Part]) -> list[tuple[str, str]]
 
 
 def _clause_atoms(name: str) -> Iterator[str]:
-    """Yield the atoms of a clause that would have had to hold; of a condition, those behind the `or`."""
+    """Yield the atoms that a clause requires, which for a condition are those after the `or`."""
     try:
         clause = parse(name)
     except FormulaError:
@@ -192,7 +192,7 @@ def _clause_atoms(name: str) -> Iterator[str]:
 
 
 def image_html(example: ExampleImage, suite: Benchmark, link: str = "") -> str:
-    """Return the small image as HTML; boxes are shown on hover, and those of objects that failed always.
+    """Return the thumbnail as HTML, with boxes on hover and the boxes of failed objects always visible.
 
     What failed because an object is missing has no box: nothing else is framed in its place.
     """
@@ -210,7 +210,7 @@ def image_html(example: ExampleImage, suite: Benchmark, link: str = "") -> str:
 
 
 def _read_scene(verdict: Verdict | Unscored) -> Scene | None:
-    """Return the scene the judge found, if it is stored and can be drawn."""
+    """Return the scene that the judge found, or None if none is stored or it cannot be drawn."""
     try:
         return Scene.from_json(verdict.evidence["scene"]) if "scene" in verdict.evidence else None
     except SceneError:

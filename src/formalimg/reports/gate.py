@@ -1,4 +1,4 @@
-"""The gate of a new run against a baseline: who may be compared, the decision, and its line and record."""
+"""Gate a new run against a baseline: comparability checks, the decision, and its log line and record."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SCHEMA = 1
 
 @dataclass(frozen=True)
 class Gate:
-    """A gate that was decided."""
+    """The result of a gate."""
 
     new: str  # the names of the runs, as the user gave them
     base: str
@@ -46,7 +46,7 @@ class Gate:
 
     @property
     def exit_code(self) -> int:
-        """0 for a pass, 1 for worse, 2 if the gate cannot tell."""
+        """The exit code: 0 for a pass, 1 for a worse run, 2 for an undecided gate."""
         return _EXIT_CODES[self.decision.outcome]
 
     @property
@@ -54,7 +54,7 @@ class Gate:
         return "labelled item" if self.pair.is_by_people else "item"
 
     def line(self) -> str:
-        """Return the decision in one line for a log."""
+        """Return the decision as a single line for a log."""
         decision = self.decision
         difference = format_value(decision.difference, "points")
         bounds = format_interval(Interval(decision.low, decision.high), "points")
@@ -68,7 +68,7 @@ class Gate:
         return "; ".join([text, *self._remarks()])
 
     def record(self) -> dict[str, Any]:
-        """Return the decision as a record for a pipeline; differences are in points."""
+        """Return the decision as a record for a pipeline, with differences in percentage points."""
         decision = self.decision
         return {
             "schema": _SCHEMA,
@@ -157,7 +157,7 @@ def decide_runs(
 
 
 def require_comparable(new: RunRecord, base: RunRecord) -> None:
-    """Refuse runs whose difference would not be one of the models."""
+    """Raise an error if the difference between two runs would not be due to their models."""
     first, second = new.manifest, base.manifest
     if new.folder.resolve() == base.folder.resolve():
         raise FormalimgError("NEW and BASE are the same run: give the run of the baseline with --against")
@@ -179,7 +179,7 @@ def require_comparable(new: RunRecord, base: RunRecord) -> None:
 
 
 def _samples_to_tell(new: RunRecord, base: RunRecord, decision: GateDecision) -> int | None:
-    """Return how many images of each item would tell; None if unknown, because items have one image."""
+    """Return the images per item that a decision needs, or None if items have too few images for an estimate."""
     first, second = (_passes_by_item(run) for run in (new, base))
     pairs = [(first[item], second[item]) for item in first.keys() & second.keys()]
     fewest = min((len(images) for pair in pairs for images in pair), default=0)

@@ -1,4 +1,4 @@
-"""How well a judge did its work, as its stored observations tell: dropped boxes, disagreeing clauses, and P(yes).
+"""Quality of a judge from its stored observations: dropped boxes, disagreeing clauses, and P(yes).
 
 None of it changes a verdict. It says how far the verdicts of a run can be trusted, and gives soft scores beside them.
 """
@@ -25,7 +25,7 @@ SOFT_SCORE = "P(yes): the mean probability of yes over the questions of an image
 
 
 class SoftMean(NamedTuple):
-    """A mean of P(yes), and how many numbers it is the mean of."""
+    """A mean of P(yes), and the number of values behind it."""
 
     value: float
     number: int
@@ -47,7 +47,7 @@ class _Sum:
 
 @dataclass
 class JudgeQuality:
-    """What the observations of a judge tell about it, in one run. Filled by `add`, image by image."""
+    """The quality of a judge in one run, accumulated from its observations by `add`."""
 
     boxes: int = 0  # how many boxes a chat model gave
     dropped: Counter[str] = field(default_factory=Counter)  # those of them whose labels were not asked for, by label
@@ -64,7 +64,7 @@ class JudgeQuality:
     served: Counter[str] = field(default_factory=Counter)
 
     def add(self, judged: Judged) -> None:
-        """Count what is stored with an image."""
+        """Add the observations stored with an image."""
         verdict = judged.verdict
         grounder = verdict.evidence.get("grounder")
         sources = (verdict.evidence, grounder if isinstance(grounder, Mapping) else {})
@@ -100,39 +100,39 @@ class JudgeQuality:
 
     @property
     def dropped_share(self) -> float:
-        """The share of boxes whose labels were not asked for."""
+        """The share of boxes whose labels were not requested."""
         return self.dropped.total() / self.boxes if self.boxes else 0.0
 
     @property
     def disagreements(self) -> int:
-        """The number of images where the verdict on the whole and the clauses disagree."""
+        """The number of images in which the overall verdict and the clauses disagree."""
         return self.only_whole + self.only_clauses
 
     @property
     def answered(self) -> int:
-        """The number of questions with P(yes)."""
+        """The number of questions that have P(yes)."""
         return sum(entry.count for entry in self.soft_kinds.values())
 
     @property
     def soft_score(self) -> SoftMean | None:
-        """The mean of P(yes) over the images that have one; None if no question of the run has one."""
+        """The mean P(yes) over the images that have it, or None if no question has it."""
         sums = self.soft_levels.values()
         count = sum(entry.count for entry in sums)
         return SoftMean(sum(entry.total for entry in sums) / count, count) if self.soft_kinds and count else None
 
     @property
     def soft_by_level(self) -> Mapping[int, SoftMean]:
-        """The mean of P(yes) over images, by level."""
+        """The mean P(yes) over images, by level."""
         return {level: entry.mean for level, entry in sorted(self.soft_levels.items())} if self.soft_kinds else {}
 
     @property
     def soft_by_kind(self) -> Mapping[str, SoftMean]:
-        """The mean of P(yes) over questions, by kind."""
+        """The mean P(yes) over questions, by kind."""
         return {kind: entry.mean for kind, entry in sorted(self.soft_kinds.items())}
 
 
 def quality_remarks(quality: JudgeQuality, *, wants_logprobs: bool) -> Iterator[str]:
-    """Yield what a reader of the verdicts must know about their judge."""
+    """Yield remarks on the quality of a judge that readers of its verdicts should know."""
     if quality.dropped:
         from formalimg.judges.observations import other_labels_text
 
@@ -162,7 +162,7 @@ def quality_remarks(quality: JudgeQuality, *, wants_logprobs: bool) -> Iterator[
 
 
 def quality_data(quality: JudgeQuality) -> dict[str, object]:
-    """Return the counts for JSON reports; only those that tell something."""
+    """Return the counts for JSON reports, leaving out those without information."""
     data: dict[str, object] = {}
     if quality.dropped:
         data["dropped_boxes"] = {
@@ -192,7 +192,7 @@ def quality_data(quality: JudgeQuality) -> dict[str, object]:
 
 
 def quality_lines(quality: JudgeQuality) -> Iterator[dict[str, object]]:
-    """Yield the counts for CSV reports; only those that tell something."""
+    """Yield the counts as lines for CSV reports, leaving out those without information."""
     if quality.dropped:
         counts = {"passed": quality.dropped.total(), "scored": quality.boxes, "expected": quality.boxes}
         yield {"figure": "dropped boxes", "name": "all boxes", **counts, "value": quality.dropped_share}

@@ -1,4 +1,4 @@
-"""The main table of a report, and its terminal: rates or scores by level and band, generalizability, and coverage.
+"""The main table of a report and its terminal output: scores by level and band, generalizability, and coverage.
 
 A new column is added here: it then appears in every format, also in CSV and JSON files.
 """
@@ -23,7 +23,7 @@ A cell that is a dash is not known to the run at all; an unknown number of the r
 
 
 def main_table(section: Section, comparison: Comparison) -> Table:
-    """Return the main table of a section: one row for each run, then the published ones."""
+    """Return the main table of a section: a row for each run, followed by the published rows."""
     columns = tuple(_build_columns(section))
     rated = section.rated
     rows = [
@@ -108,7 +108,7 @@ def _band_column(section: Section, name: str) -> _MainColumn:
     )
 
     def run_cell(row: RunRow) -> Cell:
-        """Return a band with the counts of its levels; its coverage is its own, as levels count alike in it."""
+        """Return the value of a band with the summed counts of its levels and its own coverage."""
         band = row.summary.bands.get(name)
         if band is None:
             return NOTHING

@@ -1,4 +1,4 @@
-"""Names, captions and notes of runs side by side: what tells them apart, and what limits a comparison."""
+"""Captions and notes for runs side by side: how they differ, and what limits their comparison."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _DETAIL_HEAD, _DETAIL_TAIL = 240, 160
 
 
 def main_caption(section: Section, comparison: Comparison, *, intervals: bool = True) -> str:
-    """Return the caption of the main table: what its numbers are, who judged, and by which rules they were made."""
+    """Return the caption of the main table: what its numbers mean, who judged, and the rules that apply."""
     sentences = (_score_caption if section.suite.has_scores else _rate_caption)(section, comparison, intervals)
     return f"{'. '.join(sentences)}."
 
 
 def short_caption(section: Section, comparison: Comparison) -> str:
-    """Return in one line what the numbers of the main table are, who judged which images, and unusual rules."""
+    """Return a one-line caption of the main table: its numbers, the judge and images, and any unusual rules."""
     suite = section.suite
     measure = "mean scores of images" if suite.has_scores else f"pass rates in percent, by {suite.level}"
     judges = list(dict.fromkeys(row.manifest.judge.name for row in section.rows if row.manifest.judge))
@@ -58,7 +58,7 @@ def short_caption(section: Section, comparison: Comparison) -> str:
 
 
 def list_caveats(section: Section) -> Iterator[str]:
-    """Yield in a line each what limits the numbers of a section, the most important first."""
+    """Yield the limitations of a section's numbers, one line each, the most important first."""
     suite = section.suite
     texts = []
     for row in section.rows:
@@ -87,14 +87,14 @@ def _adaptive_remark(row: RunRow, suite: Benchmark) -> str:
 
 
 def _headline_bounds(row: RunRow, suite: Benchmark) -> tuple[str, Interval | None]:
-    """Return the name of the headline rate, and between which values it lies, whatever the unscored images show."""
+    """Return the name of the headline rate, and its bounds over all possible missing verdicts."""
     *_, band = suite.bands or [""]
     bounds = row.band_bounds(band) if band else row.overall_bounds()
     return band or "the rate", None if suite.has_scores else bounds
 
 
 def interval_note(section: Section, comparison: Comparison) -> str:
-    """Return what the intervals of the main table are, what they cover, and what they do not."""
+    """Return a note on the intervals of the main table: their confidence, what they cover, and what they do not."""
     over, units = (", over groups", "groups") if section.suite.has_scores else ("", "items")
     return (
         f"Intervals: {100 * comparison.confidence:g} %{over}; they cover which {units} and images were drawn, not "
@@ -125,7 +125,7 @@ def _score_caption(section: Section, comparison: Comparison, intervals: bool) ->
 
 
 def _extent_and_judge(section: Section) -> Iterator[str]:
-    """Yield how many images there are, and who judged; where judges differ, the notes say so."""
+    """Yield the number of images, and the judge if all runs have the same one."""
     yield "; ".join(dict.fromkeys(map(extent_text, section.rows)))
     judges = [row.manifest.judge for row in section.rows]
     if judges[0] is not None and judges.count(judges[0]) == len(judges):
@@ -141,7 +141,7 @@ def _extent_and_judge(section: Section) -> Iterator[str]:
 
 
 def judge_alone(suite: Benchmark, rows: Sequence[RunRow], corrected: Sequence[CorrectedRun]) -> str:
-    """Return whose numbers are those of a judge that no human labels correct; empty if there are none.
+    """Return a note on the numbers of a judge that no human labels correct, or an empty string if there are none.
 
     A judge that knows what drawings show makes no errors.
     """
@@ -160,7 +160,7 @@ def _measure_name(suite: Benchmark) -> str:
 
 
 def _import_sources(section: Section) -> Iterator[str]:
-    """Yield where imported answers come from: those of the judges that are shown."""
+    """Yield the sources of imported answers of the judges that are shown."""
     sources = [
         source
         for row in section.rows
@@ -173,7 +173,7 @@ def _import_sources(section: Section) -> Iterator[str]:
 
 
 def extent_text(row: RunRow) -> str:
-    """Return how many images a run has: `20 items, 2 images of each`, or `1 to 2 images of each, 32 in all`."""
+    """Return the number of images in a run: `20 items, 2 images of each`, or `1 to 2 images of each, 32 in all`."""
     fewest, largest = row.images_of_each
     items, images = count_noun(row.items, "item"), count_noun(largest, "image")
     if fewest == largest:
@@ -182,7 +182,7 @@ def extent_text(row: RunRow) -> str:
 
 
 def main_remarks(section: Section) -> list[str]:
-    """Return remarks on the main table: how runs differ, what is unscored, what failed by rule, how judges did."""
+    """Return remarks on the main table: differences between runs, unscored images, failures by rule, judge quality."""
     lines = [*section.notes, *_remarks_on_unscored(section)]
     for row in section.rows:
         lines += filter(None, [_adaptive_remark(row, section.suite)])
@@ -202,7 +202,7 @@ def main_remarks(section: Section) -> list[str]:
 
 
 def few_labels_in_common(section: Section) -> Iterator[str]:
-    """Yield a note on runs that are both labelled, and on too few common items for people to decide."""
+    """Yield a note for labelled runs that have too few labelled items in common for people to decide."""
     folders = {run.name: run.folder for run in section.corrected}
     pairs = [
         f"{pair.first} and {pair.second}"
@@ -230,7 +230,7 @@ def _rank_note(section: Section) -> str:
 
 
 def _remarks_on_unscored(section: Section) -> Iterator[str]:
-    """Yield how many images are unscored and why; what is the same for several runs is said once."""
+    """Yield the number of unscored images with reasons, merging runs with identical remarks."""
     suite = section.suite
     names_by_remark: dict[str, list[str]] = {}
     for row in section.rows:
@@ -249,7 +249,7 @@ def _remarks_on_unscored(section: Section) -> Iterator[str]:
 
 
 def _reason_texts(row: RunRow) -> Iterator[str]:
-    """Yield each reason with its count and the most common of its details."""
+    """Yield each reason with its count and its most common detail."""
     for reason, count in row.unscored.items():
         text, detail = f"{count:,} {reason}", row.details.get(reason)
         if detail:
@@ -264,7 +264,7 @@ def _reason_texts(row: RunRow) -> Iterator[str]:
 def comparison_notes(
     runs: Sequence[RunRecord], rows: Sequence[RunRow], published: Sequence[PublishedRow]
 ) -> Iterator[str]:
-    """Yield how the runs differ besides their models, and what else limits a comparison of their numbers."""
+    """Yield how the runs differ apart from their models, and other limitations of comparing their numbers."""
     if len({run.manifest.items_digest for run in runs}) > 1:
         items = [{(item.id, item.prompt, item.formula) for item in run.items.values()} for run in runs]
         counts = _by_value(rows, lambda row: f"{row.items:,}")
@@ -305,7 +305,7 @@ def comparison_notes(
 
 
 def setting_differences(rows: Sequence[RunRow]) -> Iterator[str]:
-    """Yield each setting in which runs differ besides their models and judges."""
+    """Yield each setting, other than model and judge, in which the runs differ."""
     for setting, value_of in _SETTINGS.items():
         if len({value_of(row) for row in rows}) > 1:
             yield f"The runs differ in their {setting}: {_by_value(rows, value_of)}."
@@ -324,7 +324,7 @@ _SETTINGS: dict[str, Callable[[RunRow], str]] = {
 
 
 def _note_on_computed(published: Sequence[PublishedRow], names_source: bool) -> str:
-    """Return which numbers beside published ones were not printed, but computed from the others."""
+    """Return a note on the published numbers that were computed instead of printed."""
     computed: dict[str, dict[str, None]] = {}
     for row in published:
         computed.setdefault(row.source, {}).update(dict.fromkeys(row.computed))
@@ -340,7 +340,7 @@ def _note_on_computed(published: Sequence[PublishedRow], names_source: bool) -> 
 
 
 def _judge_note(rows: Sequence[RunRow]) -> Iterator[str]:
-    """Yield that judges differ; and who judged which run, unless the names of the runs say it."""
+    """Yield a note that the judges differ, listing them unless they are part of the run names."""
     judges = [row.manifest.judge for row in rows if row.manifest.judge]
     names = dict(zip(map(identity_text, judges), judge_names(judges), strict=True))
 
@@ -353,7 +353,7 @@ def _judge_note(rows: Sequence[RunRow]) -> Iterator[str]:
 
 
 def _hidden_judges_note(runs: Sequence[RunRecord], rows: Sequence[RunRow]) -> Iterator[str]:
-    """Yield whose verdicts are stored but not shown: a run shows those of one judge."""
+    """Yield a note on the judges whose verdicts are stored but not shown."""
     visible = {(run.folder, identity_text(run.manifest.judge)) for run in runs}
     hidden: dict[str, str] = {}
     for run, row in zip(runs, rows, strict=True):
@@ -368,7 +368,7 @@ def _hidden_judges_note(runs: Sequence[RunRecord], rows: Sequence[RunRow]) -> It
 
 
 def _by_value(rows: Sequence[RunRow], value_of: Callable[[RunRow], str]) -> str:
-    """Return each value once, with the runs that have it."""
+    """Return each distinct value with the runs that have it."""
     names_by_value: dict[str, list[str]] = {}
     for row in rows:
         names_by_value.setdefault(value_of(row), []).append(row.name)

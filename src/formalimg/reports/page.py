@@ -1,4 +1,4 @@
-"""The HTML report: one self-contained page from Jinja2 templates, with a content security policy.
+"""The HTML report: a self-contained page built from Jinja2 templates, with a content security policy.
 
 Of each suite one screen is open: the claim, its numbers and curve, and the most telling failures. All else is folded.
 """
@@ -67,7 +67,7 @@ def html_page(
     remark: str = "",
     printed: Printed = "open",
 ) -> str:
-    """Return the comparison as one HTML page."""
+    """Return the comparison as a single HTML page."""
     rows = [row for section in comparison.sections for row in section.rows]
     rated = [row for section in comparison.sections for row in section.rated]
     expected, scored = (sum(getattr(row.summary.overall, name) for row in rows) for name in ("expected", "scored"))
@@ -93,7 +93,7 @@ def html_page(
 
 
 def _run_names(rows: Sequence[RunRow]) -> str:
-    """Return the names of the runs; their number, if they are too many to be read."""
+    """Return the names of the runs, or their number if there are too many to list."""
     names = list(dict.fromkeys(row.name for row in rows))
     return join_names(names) if len(names) <= _MAX_STRIP else count_noun(len(rows), "run")
 
@@ -106,7 +106,7 @@ def _suite_part(
     studies: Sequence[HumanStudy],
     remark: str,
 ) -> dict[str, object]:
-    """Return what the page shows of a suite; folds without content are left out, the others are closed at first."""
+    """Return the page content of a suite, with collapsed sections and without empty ones."""
     main = main_table(section, comparison)
     published = replace(main, rows=tuple(row for row in main.rows if row.is_published), notes=())
     runs = tuple(row for row in main.rows if not row.is_published)
@@ -145,7 +145,7 @@ def _suite_part(
 
 
 def numbers_heading(section: Section) -> str:
-    """Return the heading of the main table and its curve, which are the judge's also where people decide."""
+    """Return the heading of the main table and its curve, which always show the judge's numbers."""
     heading = f"{section.suite.numbers_heading} by {level_word(section.suite) or 'level'}"
     return f"{heading}, by {judge_text(section.rows)}" if section.corrected else heading
 
@@ -169,7 +169,7 @@ def _run_tones(section: Section) -> dict[str, str]:
 
 
 def _headline_texts(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
-    """Yield the mean over all levels and the generalizability; of suites of scores their ratios, or all levels.
+    """Yield the headline numbers of a run and their names: the mean and generalizability, or the ratios of scores.
 
     Where people labelled the run, theirs come first.
     """
@@ -200,7 +200,7 @@ def _headline_texts(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
 
 
 def _study_html(study: HumanStudy, section: Section) -> str:
-    """Return the results of a study of human ratings, its figures side by side, then its other tables."""
+    """Return the results of a human rating study as HTML: its figures side by side, then its other tables."""
     # here, so that other pages are made faster
     from formalimg.human_eval.agreement.studies import tables_of_study
     from formalimg.reports.figures.studies import study_figures
@@ -209,7 +209,7 @@ def _study_html(study: HumanStudy, section: Section) -> str:
 
 
 def _html_of_corrected(section: Section, confidence: float) -> str:
-    """Return the curves by the judge alone and corrected by people, with their tables."""
+    """Return the curves and tables of numbers by the judge alone and corrected by people, as HTML."""
     if not section.corrected:
         return ""
     from formalimg.reports.figures.runs import draw_corrected_figures
@@ -231,24 +231,24 @@ def _with_figures(tables: Sequence[Table], figures: Iterable[Figure], section: S
 
 
 def _grid_html(figure: Figure | None) -> str:
-    """Return a figure with its caption: inside the page, so that the titles of its parts show, and on white."""
+    """Return a figure and its caption as inline HTML on white, so that tooltips work."""
     if figure is None:
         return ""
     return element("figure", figure.element(), element("figcaption", figure.note), class_="drawing")
 
 
 def page_style() -> Markup:
-    """Return the style of the page, colours and sizes first, for other pages that show parts of it."""
+    """Return the shared page style with its colours and sizes, for other pages that show parts of a report."""
     return Markup(_read_asset("theme.css") + _read_asset("page.css"))
 
 
 def theme_script() -> Markup:
-    """Return the script of the button for light and dark colours, for other pages that have one."""
+    """Return the script of the light/dark button, for other pages that have that button."""
     return _read_asset("theme.js")
 
 
 def _security_policy() -> str:
-    """Escaping keeps foreign text from becoming markup; should it ever fail, the browser still runs nothing of it."""
+    """Return the content security policy, which blocks injected scripts even if escaping should fail."""
     scripts = " ".join(map(_hash_source, (theme_script(), _read_asset("page.js"))))
     # Images are in the page, or in a folder beside it: `'self'` where it is served, `file:` where it is opened.
     return (
@@ -263,7 +263,7 @@ def _hash_source(inline: str) -> str:
 
 @cache
 def _read_asset(name: str) -> Markup:
-    """Return a style or script of ours; it has nothing that would end its element."""
+    """Read a bundled style or script as trusted markup."""
     return Markup((files("formalimg.reports") / "templates" / name).read_text(encoding="utf-8"))
 
 
@@ -272,7 +272,7 @@ _MAX_BARS = 24
 
 
 def failure_bars(section: Section) -> str:
-    """Return bars for the share of parts that failed, by kind and by word, side by side for all runs."""
+    """Return bars for the share of failed parts by kind and by word, side by side for all runs."""
     if not any(row.kinds or row.predicates for row in section.rows):
         return ""
     terms, kind_order = section.suite.terms, section.suite.part_kinds
@@ -301,7 +301,7 @@ def failure_bars(section: Section) -> str:
 def _failure_chart(
     by: str, section: Section, tallies_of: Callable[[RunRow], Mapping[str, Tally]], names: Sequence[str]
 ) -> dict[str, object]:
-    """Return shares of failures by name: `lines` are shown, `more` collapsed."""
+    """Return failure shares by name, with `lines` shown at first and `more` collapsed."""
     terms = section.suite.terms
     lines = [(name, [tallies_of(row).get(name) for row in section.rows]) for name in names]
     title = f"{terms.part.capitalize()}s {terms.failed}, {by}"
@@ -309,7 +309,7 @@ def _failure_chart(
 
 
 def run_cards(section: Section) -> str:
-    """Return a card for each run with what is particular to it, and once what all have in common."""
+    """Return a card for each run with its own details, after the details that all runs share."""
     facts = [_run_facts(row) for row in section.rows]
     common = [fact for fact in facts[0] if all(fact in run_facts for run_facts in facts)] if len(facts) > 1 else []
     cards = [

@@ -1,4 +1,4 @@
-"""Runs of a suite compared in pairs, on the items that both have: the same numbers for reports and the viewer."""
+"""Pairwise comparison of the runs of a suite on their shared items, for both reports and the viewer."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PUBLIC_GAPS = (
 
 
 class RunPair(NamedTuple):
-    """One number of two runs, compared."""
+    """A comparison of one number between two runs."""
 
     first: str  # the names of the runs; the difference is the first minus the second
     second: str
@@ -75,22 +75,22 @@ class RunPair(NamedTuple):
 
     @property
     def bounds(self) -> Interval | None:
-        """The lowest and the highest difference, whatever the missing verdicts are; None if none is."""
+        """The range of the difference over all possible missing verdicts, or None if no verdict is missing."""
         return self.found.bounds
 
     @property
     def is_by_people(self) -> bool:
-        """Whether human labels decide."""
+        """Whether human labels decide the difference."""
         return self.judge is not None
 
     @property
     def is_certain(self) -> bool:
-        """Whether the adjusted p-value is small enough to call it a difference."""
+        """Whether the adjusted p-value is significant."""
         return is_significant(self.found)
 
 
 class PairedRuns(NamedTuple):
-    """All comparisons of the runs of a suite."""
+    """All pairwise comparisons of the runs of a suite."""
 
     headline: tuple[RunPair, ...]  # one for each pair: the number that runs are ranked by
     details: tuple[RunPair, ...]  # the other bands, and the levels
@@ -107,7 +107,7 @@ def compare_in_pairs(
     labels: Mapping[Path, RunLabels] | None = None,
     errors: Mapping[Path, ErrorRates] | None = None,
 ) -> PairedRuns:
-    """Compare runs in pairs. Where runs are listed once for each judge, only those with the same judge are compared."""
+    """Compare runs in pairs, only within the same judge if runs are listed once for each judge."""
     reader = _PairReader(runs, rules, labels or {}, of_groups=suite.has_scores)
     by_judge = rows_by_judge(runs)
     all_pairs = [pair for rows in by_judge for pair in combinations(rows, 2)]
@@ -151,7 +151,7 @@ def compare_in_pairs(
 
 
 def rows_by_judge(runs: Sequence[SeenRun | RunRow]) -> list[list[int]]:
-    """Return the numbers of runs that can be compared: those of one judge where a run is listed for several of them."""
+    """Return the positions of comparable runs: grouped by judge if a run is listed for several judges."""
     folders = {run.record.folder if isinstance(run, SeenRun) else run.folder for run in runs}
     if len(folders) == len(runs):
         return [[*range(len(runs))]]
@@ -163,7 +163,7 @@ def rows_by_judge(runs: Sequence[SeenRun | RunRow]) -> list[list[int]]:
 
 
 def _pairs_with(runs: Sequence[SeenRun], baseline: Path) -> list[tuple[int, int]]:
-    """Return each other run with the baseline; of several judges of the baseline, with the one it has itself."""
+    """Return each other run paired with the baseline, preferring the baseline's row by the same judge."""
     baselines = [n for n, run in enumerate(runs) if run.record.folder.resolve() == baseline.resolve()]
     return [
         (n, min(baselines, key=lambda number: runs[number].record.manifest.judge != run.record.manifest.judge))
@@ -173,7 +173,7 @@ def _pairs_with(runs: Sequence[SeenRun], baseline: Path) -> list[tuple[int, int]
 
 
 class _ComparedNumber(NamedTuple):
-    """What is compared: these levels, each with the same weight; all items alike without them; or whole groups."""
+    """A number to compare: the levels it averages with equal weight, all items if None, or whole groups."""
 
     levels: tuple[int, ...] | None = None
     of_groups: bool = False
@@ -189,7 +189,7 @@ class _ComparedNumber(NamedTuple):
 
 
 def _numbers_to_compare(suite: Benchmark, paired: Sequence[PairedItems]) -> dict[str, _ComparedNumber]:
-    """Return what is compared, by name: first what runs are ranked by, then the other bands, then the levels."""
+    """Return the numbers to compare by name: the one that ranks runs, then the other bands, then the levels."""
     pair_levels = [{level for level, _ in pair.differences.values()} for pair in paired if pair.differences]
     levels = sorted(set().union(*pair_levels))
     numbers: dict[str, _ComparedNumber] = {}
@@ -208,14 +208,14 @@ def _numbers_to_compare(suite: Benchmark, paired: Sequence[PairedItems]) -> dict
 
 
 class _CountedPair(NamedTuple):
-    """Two runs item by item, by a rule for missing verdicts."""
+    """Two runs paired item by item, under one rule for missing verdicts."""
 
     items: PairedItems  # by the judge
     labelled: Mapping[str, PairedItem]  # the same with people's labels; empty where one of the runs has none
 
 
 class _Pair(NamedTuple):
-    """Two runs by several rules for missing verdicts."""
+    """A pair of runs under several rules for missing verdicts."""
 
     counted: _CountedPair  # by the rule of the report
     worst: _CountedPair | None  # as failures of the first run and passes of the second; None if none is missing
@@ -231,7 +231,7 @@ def _compare_pair(
     rules: HowCounted,
     errors: Mapping[Path, ErrorRates],
 ) -> RunPair:
-    """Return the difference of two runs, by people or by the judge, not adjusted for others."""
+    """Return the difference between two runs, by people or by the judge, without adjustment for multiple tests."""
     first, second = runs
     plain = number.by_judge(pair.counted, rules.confidence)
     judged = RunPair(first.name, second.name, name, plain, judge_text([first, second]))
@@ -255,7 +255,7 @@ def _compare_pair(
 def _decide_by_people(
     judged: RunPair, plain: PairedDifference, pair: _Pair, number: _ComparedNumber, confidence: float
 ) -> RunPair:
-    """Return a comparison that people decide, with what the judge says and what missing verdicts could change."""
+    """Return a comparison decided by people, with the judge's difference and the effect of missing verdicts."""
     decided = judged._replace(found=plain, by="people", judge=judged.found, worst=None, best=None)
     if pair.worst is None or pair.best is None:
         return decided
@@ -270,12 +270,12 @@ def _decide_by_people(
 
 
 def _is_undone(before: PairedDifference, after: PairedDifference) -> bool:
-    """Return whether a difference that is significant by itself no longer is."""
+    """Return whether missing verdicts make a significant difference insignificant."""
     return before.p is not None and before.p <= 1 - after.confidence < (after.p or 0.0)
 
 
 def judge_text(runs: Sequence[SeenRun | RunRow]) -> str:
-    """Return who judged runs: the name of the judge, or that they have several."""
+    """Return the name of the judge, or `their judges` if runs have several."""
     names = {judge.name for run in runs if (judge := _manifest_of(run).judge) is not None}
     return names.pop() if len(names) == 1 else "their judges"
 
@@ -293,7 +293,7 @@ def _find_rate(run: SeenRun, name: str, number: _ComparedNumber) -> float:
 
 
 class _PairReader:
-    """Reads what is compared of each run once."""
+    """Reads the data for comparisons, once for each run."""
 
     def __init__(
         self, runs: Sequence[SeenRun], rules: HowCounted, labels: Mapping[Path, RunLabels], *, of_groups: bool
@@ -326,7 +326,7 @@ class _PairReader:
         return any(image.passed is None for image in run.images if among is None or image.item in among)
 
     def _means(self, number: int, missing: MissingAs, among: set[str] | None) -> ItemMeans:
-        """Return the means of a run, of all its items or some of them."""
+        """Return the means of a run over the items in `among`, or over all items if it is None."""
         if among is None and (number, missing) in self._whole:
             return self._whole[number, missing]
         run = self._runs[number]
@@ -345,7 +345,7 @@ class _PairReader:
     def _labelled_items(
         self, pair: tuple[int, int], missing: tuple[MissingAs, MissingAs], among: set[str] | None
     ) -> dict[str, PairedItem]:
-        """Return the items of two runs with people's labels; nothing where a run has none, or both are the same."""
+        """Return the labelled items of a pair, or nothing if a run has no labels or both are the same run."""
         first, second = (self._labels[number] for number in pair)
         if first is None or second is None:
             return {}
@@ -359,7 +359,7 @@ class _PairReader:
     def _labelled_images(
         self, number: int, missing: MissingAs, among: set[str] | None
     ) -> dict[str, list[LabelledImage]]:
-        """Return the images by item; of suites of scores, by level of each group, before any gate.
+        """Return the labelled images by item, or by level of each group, with scores before any gate.
 
         Those without a verdict are left out or count as failures or passes, unless people say what they show.
         """

@@ -1,4 +1,4 @@
-"""Tables of paired differences between runs: one number for every pair, then bands and levels."""
+"""Tables of paired differences between runs: the headline number of every pair, then bands and levels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_RUNS_IN_DETAIL = 6
 def build_paired_tables(
     suite: Benchmark, runs: Sequence[SeenRun], paired: PairedRuns, rules: HowCounted
 ) -> tuple[Table, ...]:
-    """Return the tables, without rows where no pair of runs has items in common."""
+    """Return the tables of paired differences, without rows if no pair of runs has items in common."""
     breakdown = "level" if suite.has_scores else "band and level"
     is_long = len(runs) > _MAX_RUNS_IN_DETAIL
     caption = _build_caption(suite, paired.headline, rules)
@@ -44,7 +44,7 @@ def _build_table(name: str, suite: Benchmark, pairs: Sequence[RunPair], note: st
 
 
 def _build_columns(suite: Benchmark) -> tuple[tuple[Column, Callable[[RunPair], Cell], Callable[[RunPair], bool]], ...]:
-    """Return each column, its cell for a pair, and for which pairs it is needed."""
+    """Return the columns, each with its function for cells and its condition for being shown."""
     scale: ColumnType = "difference" if suite.has_scores else "points"
 
     def always(pair: RunPair) -> bool:
@@ -127,7 +127,7 @@ def _build_caption(suite: Benchmark, pairs: Sequence[RunPair], rules: HowCounted
 
 
 def _test_family(pairs: Sequence[RunPair], of_what: str = "") -> str:
-    """Return which tests the p-values are adjusted for."""
+    """Return the family of tests that p-values are adjusted for, as text."""
     tests = sum(pair.found.p is not None for pair in pairs)
     return f"adjusted p: by Holm's method, for {count_noun(tests, 'comparison')}{of_what}"
 

@@ -1,4 +1,4 @@
-"""Published figures, to be shown beside one's own."""
+"""Published numbers to show next to the runs of a comparison."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ with as many objects as the longest."""
 
 @dataclass(frozen=True)
 class ReferenceRow:
-    """What was published about a model."""
+    """A row of published numbers for a model."""
 
     model: str  # the model, as it was called there
     source: str  # where it was published
@@ -36,14 +36,14 @@ class ReferenceRow:
 
     @property
     def name(self) -> str:
-        """The model and, where it matters, the judge: `DALL-E 3, by GPT-4o`."""
+        """The model, and the judge where it matters: `DALL-E 3, by GPT-4o`."""
         return f"{self.model}, by {self.judge}" if self.judge else self.model
 
 
 def reference_rows(
     suite: str, figure: Published = "rate", *, task: str = "image", condition: str = ""
 ) -> tuple[ReferenceRow, ...]:
-    """The published figures that belong to runs of a suite, in the order of their tables; empty if there are none.
+    """Return the published numbers that belong to runs of a suite, in the order of their tables.
 
     Args:
         suite: the suite.

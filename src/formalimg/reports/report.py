@@ -1,4 +1,4 @@
-"""Reports: render a comparison as terminal text, Markdown, LaTeX, CSV, JSON or HTML, and write HTML report files."""
+"""Render a comparison as terminal text, Markdown, LaTeX, CSV, JSON or HTML, and write HTML report files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def render(
     details: bool = False,
     studied: Sequence[HumanStudy] = (),
 ) -> str:
-    """Return the comparison as text in a format.
+    """Return the comparison as text in the given format.
 
     Args:
         comparison: what `compare` returned.
@@ -97,7 +97,7 @@ def _study_tables(studies: Sequence[HumanStudy]) -> list[Table]:
 def terminal_text(
     comparison: Comparison, width: int | None = None, *, details: bool = False, has_claims: bool = True
 ) -> str:
-    """Return the comparison as plain text; by default as wide as the terminal."""
+    """Return the comparison as plain text, as wide as the terminal by default."""
     return terminal_plain_text(terminal_table(comparison, details=details, has_claims=has_claims), width)
 
 
@@ -116,7 +116,7 @@ def write_html(
     studied: Sequence[HumanStudy] = (),
     printed: Printed = "open",
 ) -> None:
-    """Write one self-contained page about these runs: claims, numbers and failures; the rest is folded.
+    """Write a self-contained HTML report of the runs, with claims, numbers and failures visible at first.
 
     Args:
         runs: the runs; those of one suite share a section.
@@ -162,7 +162,7 @@ def write_page(
     studied: Sequence[HumanStudy] = (),
     printed: Printed = "open",
 ) -> None:
-    """Write the page of a comparison that has been made: as `write_html`, which makes it first."""
+    """Write the HTML report of an existing comparison."""
     # here, so that the table after a run is made faster
     from formalimg.reports.examples import suite_images
     from formalimg.reports.page import html_page
@@ -196,7 +196,7 @@ def write_page(
 def _fit_size(
     build_page: Callable[[int, str], tuple[bytes, dict[str, SuiteImages]]], images: int, max_megabytes: float
 ) -> tuple[bytes, dict[str, SuiteImages]]:
-    """Return the page with as many images of each run as its maximal size allows, and its images."""
+    """Return the page and its images, with as many images per run as the size limit allows."""
     limit = int(max_megabytes * _MEGABYTE)
     count, (data, examples) = images, build_page(images, "")
     if len(data) <= limit:

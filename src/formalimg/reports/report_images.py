@@ -1,4 +1,4 @@
-"""Images of report pages: thumbnails inside the page, or larger files in a folder beside it."""
+"""Images of report pages: thumbnails embedded in the page, or larger files in a folder next to it."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _QUALITY = 72
 
 
 class PageImage(Protocol):
-    """An image that a page can show: its URL, and its size in pixels."""
+    """An image that a page can show, with its URL and its size in pixels."""
 
     @property
     def address(self) -> str:
-        """Its URL on the page."""
+        """The URL of the image on the page."""
         ...
 
     @property
     def width(self) -> int:
-        """Its width."""
+        """The width of the image in pixels."""
         ...
 
     @property
     def height(self) -> int:
-        """Its height."""
+        """The height of the image in pixels."""
         ...
 
 
 class Thumbnail(NamedTuple):
-    """A small image: a WebP file and its size in pixels."""
+    """A thumbnail as a WebP file, with its size in pixels."""
 
     data: bytes
     width: int
@@ -57,7 +57,7 @@ class Thumbnail(NamedTuple):
 
 
 def make_thumbnail(path: ImageLocation, max_side: int = MAX_SIDE) -> Thumbnail | str:
-    """Return a small version of an image, decoded as it is for the judges; or why it cannot be shown."""
+    """Return a thumbnail of an image, decoded as for judges, or the reason why it cannot be shown."""
     from PIL import Image
 
     try:
@@ -84,7 +84,7 @@ _OURS = re.compile(r"[0-9a-f]{24}\.webp")
 
 
 class LinkedImage(NamedTuple):
-    """An image in the folder beside a page, and how large it is shown there."""
+    """An image in the folder of a page, with the size at which the page shows it."""
 
     folder: str
     width: int
@@ -93,17 +93,17 @@ class LinkedImage(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its file, made from its content, so that nothing foreign gets into a path."""
+        """The file name, derived from the image content so that it is safe to use as a path."""
         return f"{sha256(self.data).hexdigest()[:24]}.webp"
 
     @property
     def address(self) -> str:
-        """Its URL on the page."""
+        """The URL of the image on the page."""
         return f"{quote(self.folder)}/{self.name}"
 
 
 def image_loader(images: Images, folder: Path) -> Callable[[ImageLocation], PageImage | str]:
-    """Return a function that loads images of a run for a page; each file is read once."""
+    """Return a function that loads images for a page and reads each file once."""
 
     def beside(path: ImageLocation) -> LinkedImage | str:
         small = make_thumbnail(path, _MAX_FOLDER_SIDE)
@@ -123,12 +123,12 @@ def image_loader(images: Images, folder: Path) -> Callable[[ImageLocation], Page
 
 
 def image_folder(page: Path) -> Path:
-    """Return the folder for the images of a page: `report_files` for `report.html`."""
+    """Return the folder for the images of a page, such as `report_files` for `report.html`."""
     return page.with_name(f"{page.stem}_files")
 
 
 def write_images(folder: Path, images: Collection[LinkedImage]) -> None:
-    """Write the images of a page."""
+    """Write the images of a page to a folder."""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
@@ -140,7 +140,7 @@ def write_images(folder: Path, images: Collection[LinkedImage]) -> None:
 
 
 def remove_other_images(folder: Path, images: Collection[LinkedImage]) -> None:
-    """Remove the images of an earlier page, and nothing that was not written here."""
+    """Remove the images of an earlier version of the page, leaving all other files in place."""
     needed = {image.name for image in images}
     for path in folder.iterdir():
         if _OURS.fullmatch(path.name) and path.name not in needed:

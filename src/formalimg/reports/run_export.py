@@ -26,7 +26,7 @@ class ExportedRun(NamedTuple):
 
 
 def export_run(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
-    """Write a run in the layout of the scripts of its benchmark: images, and verdicts or scores."""
+    """Write the images and the verdicts or scores of a run in the layout of its benchmark's published scripts."""
     exported = suite(run.manifest.suite).export_run(run, folder, name)
     if exported is None:
         raise FormalimgError(
@@ -37,13 +37,13 @@ def export_run(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
 
 
 def require_model_name(name: str, *reserved: str) -> None:
-    """Refuse the name of a model that cannot be that of a folder."""
+    """Raise an error if a model name cannot be used as a folder name."""
     if not re.fullmatch(r"[\w.-]{1,100}", name) or name in (".", "..", *reserved):
         raise FormalimgError(f"{name!r} cannot be a folder: name the model with letters, digits, . _ -")
 
 
 def copy_image(image: ImageLocation, path: Path) -> None:
-    """Copy an image of a run, byte by byte; the folder of the copy is created."""
+    """Copy an image of a run byte by byte, creating the target folder if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         data = image.read_bytes()
@@ -53,11 +53,11 @@ def copy_image(image: ImageLocation, path: Path) -> None:
 
 
 def unscored_text(images: Sequence[Judged], items: Mapping[str, Item[object]]) -> str:
-    """Return the list of images without a verdict, with their reasons: published layouts have no place for them."""
+    """Return a JSON list of the unscored images with reasons, as published layouts have no field for them."""
     records = [{**image.outcome._asdict(), "prompt": items[image.outcome.item].prompt} for image in images]
     return json.dumps(records, indent=4, ensure_ascii=False) + "\n"
 
 
 def count_unscored(images: Sequence[Judged]) -> Mapping[str, int]:
-    """Return how many of these images have no verdict, by reason."""
+    """Return the number of images without a verdict, by reason."""
     return Counter(image.verdict.reason for image in images if isinstance(image.verdict, Unscored))

@@ -1,4 +1,4 @@
-"""The numbers of one run: its images read in one pass, and what is counted and averaged of them."""
+"""Compute the numbers of a run, reading its images in a single pass."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REASONS_OF_JUDGES: tuple[UnscoredReason, ...] = ("not understood", "judge faile
 
 
 class RunNumbers(NamedTuple):
-    """The numbers of a run; the summary is computed once it is clear that missing verdicts are no error."""
+    """The numbers of a run, with the summary computed lazily because missing verdicts may raise an error."""
 
     summary: Callable[[], Summary]
     unscored: Mapping[str, int]
@@ -41,7 +41,7 @@ class RunNumbers(NamedTuple):
 
 
 class RunImages(NamedTuple):
-    """What is read of the images of a run: outcomes, why some have none, and the parts that failed."""
+    """Data read from the images of a run: outcomes, reasons for unscored images, and failed parts."""
 
     observations: Sequence[Observation]
     unscored: Mapping[str, int]
@@ -54,7 +54,7 @@ class RunImages(NamedTuple):
 
 
 def read_run_looks(run: RunRecord) -> AdaptiveLooks | None:
-    """Return the interim analyses of an adaptive run; None for others."""
+    """Return the interim looks of an adaptive run, or None for other runs."""
     if not run.manifest.adaptive:
         return None
     from formalimg.reports.adaptive_tables import run_looks  # here: few runs are adaptive
@@ -70,7 +70,7 @@ def run_numbers(
     rules: HowCounted,
     looks: AdaptiveLooks | None,
 ) -> RunNumbers:
-    """Return the numbers of a run, by the rules of its suite."""
+    """Return the numbers of a run under the rules of its suite."""
     numbers = suite.score_numbers(run, images, rules)
     if numbers is not None:
         return numbers
@@ -89,7 +89,7 @@ def run_numbers(
 
 
 def read_images(run: RunRecord, suite: Benchmark) -> RunImages:
-    """Read a run in one pass; it may be going on, and rates, reasons and clauses are of the same moment."""
+    """Read a run in a single pass, so that its numbers are consistent even while the run is in progress."""
     observations: list[Observation] = []
     unscored: Counter[str] = Counter()
     details: dict[str, Counter[str]] = {}
@@ -123,7 +123,7 @@ def read_images(run: RunRecord, suite: Benchmark) -> RunImages:
 
 
 def _image_result(judged: Judged, shared: dict[Part, Part]) -> SeenImage:
-    """Return an image without the reasons of its parts, which no table shows; equal parts are one object."""
+    """Return an image without the reasons of its parts, sharing equal parts to save memory."""
     outcome, verdict = judged.outcome, judged.verdict
     is_scored = isinstance(verdict, Verdict)
     by_rule = is_scored and "rule" in verdict.evidence
@@ -146,7 +146,7 @@ def _image_result(judged: Judged, shared: dict[Part, Part]) -> SeenImage:
 
 
 def _part_results(verdict: Verdict, suite: Benchmark) -> Iterator[tuple[tuple[str, str], bool]]:
-    """Yield under which kind and which words each part counts, and whether it failed."""
+    """Yield the kind and words under which each part is counted, and whether the part failed."""
     for part in verdict.parts:
         failed = part.score < 1
         yield ("kind", part.kind), failed
@@ -158,7 +158,7 @@ def _part_results(verdict: Verdict, suite: Benchmark) -> Iterator[tuple[tuple[st
 
 @lru_cache(maxsize=100_000)
 def _claims_of(clause: str, predicates: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the predicates that a disjunction claims: of the literals without `not`; if all have one, of the last.
+    """Return the predicates claimed by a disjunction: those of its positive literals, or else of its last literal.
 
     `(or (not (Is ?x 'cup')) (HasColor ?x 'red'))` claims that cups are red. When it fails, there is a cup, and its
     colour is wrong: the failure is one of `HasColor`, and `Is` was not asked for.
@@ -173,7 +173,7 @@ def _claims_of(clause: str, predicates: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def largest_first(counts: Mapping[str, int]) -> Mapping[str, int]:
-    """Return counts, the largest first."""
+    """Return counts sorted from largest to smallest."""
     return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
@@ -181,7 +181,7 @@ def largest_first(counts: Mapping[str, int]) -> Mapping[str, int]:
 
 
 class RunFigures(NamedTuple):
-    """The figures of a run in a list of many: the same numbers as in its report, without tables and parts."""
+    """The headline figures of a run in a list of runs, equal to those in its report."""
 
     suite: Benchmark
     levels: tuple[int, ...]  # the levels that it has, or would have if it were not adaptive, in order
@@ -192,7 +192,7 @@ class RunFigures(NamedTuple):
 
 
 def run_figures(run: RunRecord) -> RunFigures:
-    """Return the figures of a run. Parts of verdicts are read only where the suite counts by them."""
+    """Return the headline figures of a run, reading parts of verdicts only if the suite counts them."""
     from formalimg.stats.comparison import group_means, item_rates  # here, because a report of one run compares none
 
     suite, looks = find_suite(run.manifest.suite), read_run_looks(run)
@@ -216,7 +216,7 @@ def run_figures(run: RunRecord) -> RunFigures:
 
 
 def headline_difference(suite: Benchmark, first: ItemMeans, second: ItemMeans) -> PairedDifference:
-    """Return how much higher one run is than another over the same items, by the number that runs are ranked by."""
+    """Return the paired difference between two runs over the items they share, by the number that ranks runs."""
     from formalimg.stats.comparison import pair_items
 
     pairs = pair_items(first, second)
@@ -231,7 +231,7 @@ def headline_difference(suite: Benchmark, first: ItemMeans, second: ItemMeans) -
 
 
 def is_same_item(run: RunRecord, item: PlannedItem, second: StoredRun) -> bool:
-    """Return whether another run has the same item under the same id."""
+    """Return whether another run contains the same item under the same ID."""
     other_item = second.item(item.id)
     return other_item is not None and (
         has_same_items(run, second) or _requirement_of(other_item) == _requirement_of(item)
@@ -239,7 +239,7 @@ def is_same_item(run: RunRecord, item: PlannedItem, second: StoredRun) -> bool:
 
 
 def same_items(runs: Sequence[RunRecord]) -> set[str]:
-    """Return the ids that stand for the same item in all runs."""
+    """Return the IDs that denote the same item in all runs."""
     first, *rest = runs
     same = set(first.items)
     for run in rest:
@@ -252,7 +252,7 @@ def same_items(runs: Sequence[RunRecord]) -> set[str]:
 
 
 def has_same_items(run: RunRecord, second: RunRecord) -> bool:
-    """Return whether two runs are over the same items throughout."""
+    """Return whether two runs have exactly the same items."""
     return run.manifest.items_digest == second.manifest.items_digest
 
 

@@ -1,4 +1,4 @@
-"""The comparison of runs in a terminal: one table that fits its width, with at most two lines of caveats."""
+"""Terminal report of a comparison: a single table that fits the width, with at most two lines of caveats."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DROPPED_FROM_WIDE = (("rank", "overall", "p_yes"), ("rank", "overall", "p_yes",
 
 
 def terminal_table(comparison: Comparison, *, details: bool = False, has_claims: bool = True) -> ConsoleRenderable:
-    """Return the comparison as something that rich can print, in a layout that fits the width it is printed at."""
+    """Return the comparison as a rich renderable that adapts its layout to the width."""
     return _TerminalReport(comparison, details, has_claims)
 
 
@@ -65,7 +65,7 @@ class _TerminalReport(NamedTuple):
 
 
 class _ComparisonTable(NamedTuple):
-    """The main table of a section without the columns that do not fit, and the most important caveats."""
+    """The main table of a section, limited to the columns that fit, and its most important caveats."""
 
     section: Section
     comparison: Comparison
@@ -86,7 +86,7 @@ class _ComparisonTable(NamedTuple):
 
 
 class FailureExamples(NamedTuple):
-    """The most telling failures of a run in words, for a terminal."""
+    """Descriptions of the most telling failures of a run for a terminal."""
 
     run: RunRecord
     max_count: int = 3
@@ -103,7 +103,7 @@ class FailureExamples(NamedTuple):
 
 
 def _with_few_intervals(table: Table) -> Table:
-    """Return the main table without title and notes, and with intervals for the numbers that stand for a run alone."""
+    """Return the main table without title and notes, with intervals only for headline numbers."""
     columns = tuple(
         column._replace(interval="none" if column.interval == "compact" else "compact")
         if column.type in ("percent", "score")
@@ -114,7 +114,7 @@ def _with_few_intervals(table: Table) -> Table:
 
 
 def _fit_width(table: Table, console: Console, options: ConsoleOptions) -> Table:
-    """Return the table with as many columns as fit, and with names of runs that are as long as there is room for."""
+    """Return the table with as many columns, and as much of each run name, as the width allows."""
     shortest = min(_MIN_NAME, max(len(str(row.cells[0])) for row in table.rows))
     narrow = table
     for narrow in _drop_columns(table, options.max_width):
@@ -125,7 +125,7 @@ def _fit_width(table: Table, console: Console, options: ConsoleOptions) -> Table
 
 
 def _drop_columns(table: Table, width: int) -> Iterator[Table]:
-    """Yield the table with ever fewer columns; numbers that stand for a run are never left out."""
+    """Yield the table with fewer and fewer columns, always including headline numbers."""
     steps = (_DROPPED_FIRST[:count] for count in range(2, len(_DROPPED_FIRST) + 1))
     for dropped in ((), *(_DROPPED_FROM_WIDE if width >= _WIDE else ()), *steps):
         numbers = [
@@ -136,7 +136,7 @@ def _drop_columns(table: Table, width: int) -> Iterator[Table]:
 
 
 def _with_names(table: Table, length: int) -> Table:
-    """Return the table with names of runs of limited length, shortened in the middle such that they stay different."""
+    """Return the table with run names shortened in the middle, still distinct from each other."""
     names = [str(row.cells[0]) for row in table.rows]
     short = [_shorten_middle(name, length) for name in names]
     if len(set(short)) < len(set(names)):

@@ -1,4 +1,4 @@
-"""The front of every server: uvicorn with limits on connections, heads and time, and strict about ambiguous requests.
+"""The connection layer of all servers: uvicorn with strict request parsing and limits on connections and time.
 
 The sites and the reward server share it. What uvicorn and h11 leave open is decided here: how long a client may take,
 how many connections are held, which of them is closed if there are too many, and which heads are refused.
@@ -47,7 +47,7 @@ _NOT_HTTP = "this is not HTTP that can be read: send HTTP/1.1"
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """Limits of the connections of a server."""
+    """Limits on the connections of a server."""
 
     # seconds that a client has to send the head of a request, and to read an answer; and how long an idle connection
     # is kept
@@ -57,7 +57,7 @@ class ConnectionLimits:
 
 
 def limited_config(app: ASGIApp, limits: ConnectionLimits) -> uvicorn.Config:
-    """Return the configuration of uvicorn for an application, with these limits.
+    """Return a uvicorn configuration that enforces connection limits for an application.
 
     The limit of open files is raised where that is allowed, and otherwise fewer connections are held: a process that
     cannot open another file can neither accept a connection nor read an image.
@@ -79,17 +79,17 @@ def limited_config(app: ASGIApp, limits: ConnectionLimits) -> uvicorn.Config:
 
 
 class LimitedServer(uvicorn.Server):
-    """A server for such a configuration, whose clients wait in the queue of the system rather than come in vain."""
+    """A uvicorn server for limited connections, with a larger system queue for waiting clients."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to accept connections."""
+        """Start accepting connections."""
         await super().startup(sockets)
         for listening in sockets or ():
             listening.listen(_SYSTEM_QUEUE)
 
 
 class _FittingConnections(NamedTuple):
-    """How many connections are held at once, and how many are accepted before any is served or closed."""
+    """The number of connections held open, and the number accepted before any of them is handled."""
 
     held: int
     backlog: int
@@ -104,7 +104,7 @@ def _fit_file_limit(max_connections: int) -> _FittingConnections:
 
 
 def _raise_file_limit(number: int) -> int:
-    """Raise the limit of open files to this number, if the system allows it, and return the limit."""
+    """Raise the limit of open files to `number` if the system allows it, and return the resulting limit."""
     with contextlib.suppress(ImportError, OSError, ValueError):  # no such limits, or none that may be changed
         import resource
 
@@ -121,7 +121,7 @@ def _raise_file_limit(number: int) -> int:
 
 @dataclass
 class _ConnectionTable:
-    """The connections of one server: those that wait for a request, the longest waiting first, and the busy ones."""
+    """The connections of a server: idle ones, the longest waiting first, and busy ones."""
 
     idle: dict[H11Protocol, None] = field(default_factory=dict)
     busy: set[H11Protocol] = field(default_factory=set)
@@ -140,7 +140,7 @@ class _ConnectionTable:
 
 
 class _StrictConnection(h11.Connection):
-    """Shows the head of each request to a function before anything else sees it."""
+    """An h11 connection that passes the head of each request to a callback before any other processing."""
 
     def __init__(self, on_head: Callable[[h11.Request], None]) -> None:
         super().__init__(h11.SERVER, MAX_HEAD)
@@ -154,7 +154,7 @@ class _StrictConnection(h11.Connection):
 
 
 def _limited_protocol(limits: ConnectionLimits, held: int) -> type[asyncio.Protocol]:
-    """Return the HTTP protocol for uvicorn, with limits that uvicorn does not have.
+    """Return an HTTP protocol class for uvicorn with additional limits.
 
     From the beginning of a connection, and from the end of each answer, the client has `limits.timeout` seconds until
     the head of its next request is there, however slowly it sends it. A client that does not read an answer is cut off
@@ -220,7 +220,7 @@ def _limited_protocol(limits: ConnectionLimits, held: int) -> type[asyncio.Proto
                 self.transport.close()
 
         def send_400_response(self, msg: str) -> None:
-            """Refuse what is not HTTP; it may also be the rest of a request that was answered before it was there."""
+            """Reject invalid HTTP, which may be the remainder of a request that was answered early."""
             if self.cycle is not None and not self.cycle.response_complete:
                 self.cycle.disconnected = True  # now, so that nothing else answers
                 self.cycle.message_event.set()
@@ -250,7 +250,7 @@ def _limited_protocol(limits: ConnectionLimits, held: int) -> type[asyncio.Proto
 
 
 def _fault(request: h11.Request) -> str:
-    """Return why the head is too long, or could mean different things to us and to a proxy in front; empty if not.
+    """Return why a request head is too long or ambiguous, or an empty string if it is valid.
 
     h11 itself refuses several Host headers, HTTP/1.1 without one, and lengths that contradict each other.
     """
@@ -265,13 +265,13 @@ def _fault(request: h11.Request) -> str:
 
 
 def _head_length(request: h11.Request) -> int:
-    """Return the number of bytes of a head as it was sent, but for spaces around values."""
+    """Return the number of bytes of a request head as sent, ignoring optional spaces around values."""
     line = len(request.method) + len(request.target) + len(b"  HTTP/1.1\r\n")
     return line + sum(len(name) + len(value) + len(b": \r\n") for name, value in request.headers) + len(b"\r\n")
 
 
 def is_host_header(value: str) -> bool:
-    """Return whether the value of a Host header is a name or an address, perhaps with a port, and nothing else."""
+    """Return whether the value of a Host header is a host name or address with an optional port."""
     return _HOST.fullmatch(value) is not None
 
 

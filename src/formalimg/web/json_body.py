@@ -1,4 +1,4 @@
-"""JSON bodies of the sites: read up to a limit and in time, parsed, and their fields."""
+"""JSON request bodies: read them within size and time limits, parse them, and access their fields."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MAX_DISCARD_FACTOR = 8
 
 
 class _HeldBodies:
-    """The number of bytes of bodies that are read or answered. Belongs to the event loop of the server."""
+    """The number of bytes in request bodies being read or processed, to be used from the server's event loop only."""
 
     bytes = 0
 
@@ -83,7 +83,7 @@ def require_text(body: Body, name: str, *, max_length: int = 20_000) -> str:
 
 
 def has_long_word(formula: str) -> bool:
-    """Return whether a long formula has a word of more than `MAX_WORD` characters."""
+    """Return whether a formula contains a word of more than `MAX_WORD` characters."""
     return len(formula) > _LONG_FORMULA and any(
         word.end() - word.start() > MAX_WORD + 2 for word in _WORDS.finditer(formula)
     )
@@ -105,7 +105,7 @@ async def _read(request: Request, read: bytearray, max_bytes: int) -> None:
 
 
 async def _read_stream(request: Request, read: bytearray, max_bytes: int) -> int:
-    """Read up to the limit, discard what follows, and return the length of all."""
+    """Read a body up to the limit, discard the rest, and return the total length."""
     length = 0
     async for chunk in request.stream():
         length += len(chunk)

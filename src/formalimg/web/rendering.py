@@ -1,4 +1,4 @@
-"""Render HTML pages from Jinja2 templates, and format numbers. All values are escaped except trusted markup."""
+"""Render HTML pages from Jinja2 templates and format numbers, escaping everything but trusted markup."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ static_pages: ContextVar[bool] = ContextVar("static_pages", default=False)
 
 
 def page_endpoint(show: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """Return the endpoint of a page: rendered in a thread, so that others can be answered; in an export, at once."""
+    """Return an endpoint that renders a page in a thread, or synchronously during an export."""
 
     async def endpoint(request: Request) -> Response:
         return show(request) if static_pages.get() else await run_in_threadpool(show, request)
@@ -36,12 +36,12 @@ def page(template: str, status: int = 200, **values: object) -> Response:
 
 
 def fragment(template: str, **values: object) -> str:
-    """Render a template; `static` tells it to leave out what needs a server."""
+    """Render a template, with `static` set in an export to omit features that need a server."""
     return _templates().get_template(template).render(values, static=static_pages.get())
 
 
 def trusted_markup(markup: str) -> Markup:
-    """Mark SVG or HTML built by the report as safe: it has escaped all foreign text already."""
+    """Mark SVG or HTML built by the report as safe, since foreign text in it is already escaped."""
     return Markup(markup)
 
 
@@ -56,12 +56,12 @@ NOTHING = "–"
 
 
 def percent(share: float | None) -> str:
-    """Format a share as in 93.5 %."""
+    """Format a share as a percentage, such as `93.5 %`."""
     return NOTHING if share is None else f"{100 * share:.1f} %"
 
 
 def rate_text(figure: Rate | Band, suite: Benchmark) -> str:
-    """Format a pass rate in percent, or a mean score for suites with scores; † if some images are unscored."""
+    """Format a pass rate in percent or a mean score, with † if some images are unscored."""
     if figure.value is None:
         return NOTHING
     mark = "†" if figure.coverage < 1 else ""

@@ -31,7 +31,7 @@ _HEADERS = {
 
 
 class AccessGuard:
-    """ASGI middleware that refuses requests from hosts or visitors without access.
+    """ASGI middleware that rejects requests from unknown hosts or unauthorized visitors.
 
     Without a token, only requests to names of this machine are answered, so that no foreign page can reach the site
     under a name of its own (DNS rebinding). With a token, whoever has it is answered: a browser sends its cookie
@@ -39,12 +39,12 @@ class AccessGuard:
     """
 
     def __init__(self, app: ASGIApp, token: str | None, command: str, public_prefixes: tuple[str, ...] = ()) -> None:
-        """Guard an application."""
+        """Wrap an application with access control."""
         self._app, self._token, self._command, self._public_prefixes = app, token, command, public_prefixes
         self._cookie = "" if token is None else f"formalimg-{hashlib.sha256(token.encode()).hexdigest()[:12]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or pass it to the application."""
+        """Handle a request, or pass it on to the application."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
@@ -72,7 +72,7 @@ class AccessGuard:
         return self._app
 
     def _welcome(self, scope: Scope, rest: list[tuple[str, str]]) -> ASGIApp:
-        """Move the token from the URL, where it would be copied and shared, into a cookie."""
+        """Move the token from the URL to a cookie, so that shared links do not expose it."""
         path = "/" + scope["path"].lstrip("/\\")  # never //host, which would lead elsewhere
         answer = RedirectResponse(f"{path}?{urlencode(rest)}" if rest else path, status_code=303)
         answer.set_cookie(self._cookie, self._token or "", httponly=True, samesite="lax", path="/")
@@ -80,7 +80,7 @@ class AccessGuard:
 
 
 def host_name(host: str) -> str:
-    """Return the name in a Host header, without its port; empty if the header is invalid."""
+    """Return the name in a Host header without its port, or an empty string if the header is invalid."""
     if not is_host_header(host):
         return ""
     try:
@@ -90,7 +90,7 @@ def host_name(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach the host."""
+    """Return whether the host is only reachable from this machine."""
     if host in LOOPBACK:
         return True
     try:
@@ -102,7 +102,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_of_other_page(headers: Headers) -> bool:
-    """Return whether a browser sent the request on behalf of a page of another site, other than by following a link."""
+    """Return whether another site's page sent the request in any way other than by a link."""
     origin = headers.get("origin")
     if origin is not None and not _is_own_origin(origin, headers.get("host", "")):
         return True

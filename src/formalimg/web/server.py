@@ -1,4 +1,4 @@
-"""The frame of every site: ASGI application, static files, error pages, listening socket and server.
+"""The framework of all sites: ASGI application, static files, error pages, listening socket and server.
 
 Sites listen on this machine only unless another host is given, and then only visitors with the token are answered.
 """
@@ -58,7 +58,7 @@ def serve_app(
     on_listening: Callable[[ServerLocation], None],
     always_token: bool = False,
 ) -> None:
-    """Serve a site until it is interrupted."""
+    """Serve a site until interrupted."""
     token = None if is_loopback(host) and not always_token else secrets.token_urlsafe(24)
     listening = listen(host, port)
     location = ServerLocation(host, listening.getsockname()[1], token)
@@ -71,7 +71,7 @@ def serve_app(
 
 
 class NotFoundError(FormalimgError):
-    """Something that a URL names does not exist; answered with status 404."""
+    """Error for a URL that refers to something that does not exist; answered with status 404."""
 
 
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -89,7 +89,7 @@ def build_app(
 
 
 async def _error_response(request: Request, error: Exception) -> Response:
-    """Render a user error: as a page for browsers, as JSON for scripts."""
+    """Render a user error as a page for browsers or as JSON for scripts."""
     if isinstance(error, HTTPException):
         status, message = error.status_code, error.detail
     else:
@@ -113,7 +113,7 @@ def _static(request: Request) -> Response:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at this address."""
+    """Return a socket that listens on the given host and port."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     except (OSError, UnicodeError) as error:

@@ -1,4 +1,4 @@
-"""The log of a server: what is repeated is written once in a while, so that no client can fill a disk with it."""
+"""Server log: repeated messages are written only occasionally, so that no client can fill the disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class RepeatFilter(logging.Filter):
-    """Lets a message pass once in an interval, with the number of those that were left out before it."""
+    """A logging filter that passes each message once per interval and reports how many were suppressed."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class RepeatFilter(logging.Filter):
         self._counts: dict[object, int] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the record is written; its text may be changed."""
+        """Return whether to write the record, whose text may be changed."""
         _explain_no_files(record)
         now, kind = self._clock(), _kind(record)
         if now - self._since >= _INTERVAL:
@@ -52,7 +52,7 @@ class RepeatFilter(logging.Filter):
 
 
 def _kind(record: logging.LogRecord) -> object:
-    """Return what two records have in common that say the same: the template, and where an error was raised."""
+    """Return a key shared by records with the same message template and error location."""
     error = record.exc_info[1] if record.exc_info else None
     place = error.__traceback__ if error else None
     while place is not None and place.tb_next is not None:
@@ -62,7 +62,7 @@ def _kind(record: logging.LogRecord) -> object:
 
 
 def _explain_no_files(record: logging.LogRecord) -> None:
-    """Say what to do where the event loop reports that it cannot accept a connection."""
+    """Add advice to the event loop's error message about failing to accept a connection."""
     error = record.exc_info[1] if record.exc_info else None
     if record.name == "asyncio" and isinstance(error, OSError) and error.errno in _NO_FILES:
         record.msg = f"connections cannot be accepted ({error.strerror}): raise the limit of open files, `ulimit -n`"
@@ -71,7 +71,7 @@ def _explain_no_files(record: logging.LogRecord) -> None:
 
 @contextlib.contextmanager
 def limited_log() -> Iterator[None]:
-    """Filter what the loggers of a server repeat, for the duration of the block."""
+    """Filter repeated messages of the server's loggers for the duration of the block."""
     repeats = RepeatFilter()
     for name in LOGGERS:
         logging.getLogger(name).addFilter(repeats)

@@ -1,1 +1,1 @@
-"""Figures as SVG: the curve of a report page, and figures for papers of runs, items and studies."""
+"""Figures as SVG: the curve of a report page, and publication figures of runs, items and studies."""

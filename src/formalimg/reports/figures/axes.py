@@ -1,4 +1,4 @@
-"""Axes and plot areas: where numbers and categories are drawn, and grids of several plots in one figure."""
+"""Axes and plot areas: coordinates of numbers and categories, and grids of several plots in one figure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TITLE, _NUMBERS = 12.0, 12.0
 
 
 class Axis(NamedTuple):
-    """An axis: its range, and the labels of its ticks."""
+    """An axis with its range and tick labels."""
 
     low: float
     high: float
@@ -37,13 +37,13 @@ SCORES = Axis(0, 1, ((0, "0"), (0.5, "0.5"), (1, "1")))
 
 
 def category_axis(names: Sequence[str]) -> Axis:
-    """Return an axis of categories at equal distances, the first at 0.5; where there are many, not all are labelled."""
+    """Return an axis of evenly spaced categories starting at 0.5, skipping labels if there are many."""
     step = -(-len(names) // 12)
     return Axis(0, len(names), tuple((n + 0.5, name) for n, name in enumerate(names) if n % step == 0))
 
 
 def count_axis(largest: int) -> Axis:
-    """Return an axis for counts, from 0 to a round number not below the largest."""
+    """Return an axis for counts, from 0 to a round number that is at least `largest`."""
     sizes = (part * 10**power for power in range(12) for part in (1, 2, 2.5, 5))
     step = next(round(size) for size in sizes if size == round(size) and 5 * size >= largest)
     steps = max(1, -(-largest // step))
@@ -51,7 +51,7 @@ def count_axis(largest: int) -> Axis:
 
 
 class PlotArea(NamedTuple):
-    """A rectangle of a figure, with its axes."""
+    """A rectangular plot area in a figure, with its axes."""
 
     left: float
     top: float
@@ -61,25 +61,25 @@ class PlotArea(NamedTuple):
     up: Axis
 
     def x(self, value: float) -> float:
-        """Return the x coordinate of a number."""
+        """Return the x coordinate for a value."""
         return self.left + self.width * (value - self.across.low) / (self.across.high - self.across.low)
 
     def y(self, value: float) -> float:
-        """Return the y coordinate of a number."""
+        """Return the y coordinate for a value."""
         return self.top + self.height * (self.up.high - value) / (self.up.high - self.up.low)
 
     @property
     def right(self) -> float:
-        """Its right edge."""
+        """The right edge of the plot area."""
         return self.left + self.width
 
     @property
     def bottom(self) -> float:
-        """Its lower edge."""
+        """The lower edge of the plot area."""
         return self.top + self.height
 
     def draw_axes(self, title: str = "", remark: str = "", *, left: bool = True, below: bool = True) -> Markup:
-        """Return rules and tick labels, with a title above; labels on the left and below only where requested.
+        """Draw the axes and tick labels with a title above, labelling the left and lower sides only where requested.
 
         A remark stands behind the title; only the title is cut where both have no room.
         """
@@ -99,14 +99,14 @@ class PlotArea(NamedTuple):
 
 
 class PlotGrid(NamedTuple):
-    """Plot areas of one size in rows and columns; titles above them where there are several."""
+    """Plot areas of equal size in rows and columns, with titles if there are several."""
 
     areas: tuple[PlotArea, ...]
     columns: int
     bottom: float
 
     def draw(self, titles: Sequence[str], measure: str, about: str, remarks: Sequence[str] = ()) -> Markup:
-        """Return all axes with their names, and a remark on each plot area, if any."""
+        """Draw all axes with their names, and the remark on each plot area, if any."""
         last = len(self.areas) - self.columns
         texts = zip(self.areas, titles, remarks or [""] * len(titles), strict=True)
         parts = [
@@ -131,7 +131,7 @@ def plot_grid(
     height: float | None = None,
     about: str = "",
 ) -> PlotGrid:
-    """Return plot areas below `top`, one for each title; square if no height is passed."""
+    """Build a grid of plot areas below `top`, one for each title, which are square unless `height` is set."""
     columns = min(columns, len(titles))
     width = (WIDTH - _LEFT - _RIGHT - _GAP * (columns - 1)) / columns
     height = width if height is None else height

@@ -45,7 +45,7 @@ _ROW = 9.5
 
 
 def bar_chart(name: str, chart: Chart) -> Figure:
-    """Return a group of bars for each name, with a bar for each run."""
+    """Draw a bar chart with a group of bars for each name and a bar for each run."""
     thick = _THICK if len(chart.series) < 4 else _THIN
     plot = _BarPlot(chart, bar_key, max(8.0, thick * len(chart.series)) + _BETWEEN)
     parts = []
@@ -57,7 +57,7 @@ def bar_chart(name: str, chart: Chart) -> Figure:
 
 
 def dot_chart(name: str, chart: Chart) -> Figure:
-    """Return a line for each name, with a point for each run."""
+    """Draw a dot chart with a line for each name and a point for each run."""
     plot = _BarPlot(chart, marker_key, max(_ROW, 2.2 * len(chart.series) + 3))
     parts = []
     for row in chart.names:
@@ -137,7 +137,7 @@ _NUMBER_WIDTH = 4 * 0.53 * FONT_SIZE
 
 
 class ShareList(NamedTuple):
-    """A share from 0 to 1 for each name, written in percent."""
+    """A share from 0 to 1 for each name, shown as a percentage."""
 
     title: str
     note: str
@@ -145,7 +145,7 @@ class ShareList(NamedTuple):
 
 
 def share_list(name: str, chart: ShareList) -> Figure:
-    """Return names, bars and numbers in columns. All bars have the same scale, from 0 to the largest."""
+    """Draw a list of names, bars and percentages, with all bars on the same scale."""
     labels = sorted(chart.shares, key=lambda label: (-chart.shares[label], label))
     rows = -(-len(labels) // _COLUMNS)
     largest = max(chart.shares.values()) or 1.0
@@ -169,7 +169,7 @@ def share_list(name: str, chart: ShareList) -> Figure:
 def share_chart(
     name: str, title: str, note: str, counts: Mapping[str, int], measure: str, *, with_counts: bool = False
 ) -> Figure:
-    """Return bars for the shares of what items are made of, the largest first."""
+    """Draw a bar chart of `counts` as shares of their total, the largest first."""
     total = sum(counts.values())
     points = {f"{key}: {count:,}" if with_counts else key: Point(count / total) for key, count in counts.items()}
     ordered = tuple(sorted(points, key=lambda label: (-points[label].value, label)))
@@ -178,7 +178,7 @@ def share_chart(
 
 
 def item_figures(items: Sequence[Item[Any]]) -> tuple[Figure, ...]:
-    """Return all figures of what items are made of. Suites of one benchmark may be side by side."""
+    """Return all figures on the composition of items, which may come from several suites of one benchmark."""
     benchmarks: dict[type[Benchmark], dict[str, list[Item[Any]]]] = {}
     for item in items:
         benchmarks.setdefault(type(find_suite(item.suite)), {}).setdefault(item.suite, []).append(item)

@@ -1,4 +1,4 @@
-"""Line charts of report pages as SVG: rates or scores over the levels, and differences of runs to a baseline."""
+"""Line charts of report pages as SVG: rates or scores over the levels, and differences from a baseline."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TICK_LINE = 12.0
 
 
 class _Plane(NamedTuple):
-    """The area of the points, in pixels: the size of the figure without a legend, and the margins around the area."""
+    """The plot area of a line chart in pixels: the size of the figure without its legend, and the margins."""
 
     levels: tuple[int, ...]
     width: float = 920
@@ -75,7 +75,7 @@ class _Plane(NamedTuple):
 
 
 def curve_svg(section: Section, subject: int | None = None) -> Markup:
-    """Return one line for each run with its intervals; floor, ceiling and published numbers are less prominent."""
+    """Draw a curve with intervals for each run, with floor, ceiling and published numbers less prominent."""
     if not section.levels:
         return join()
     if not _has_numbers(section):
@@ -86,7 +86,7 @@ def curve_svg(section: Section, subject: int | None = None) -> Markup:
 
 
 def curves_html(section: Section, subject: int | None = None) -> Markup:
-    """Return the curve twice: as it is, and for narrow screens with a legend below. The style of pages shows one."""
+    """Draw the curve twice, with line labels and with a legend for narrow screens; page styles show one of them."""
     if not section.levels or not _has_numbers(section):
         return curve_svg(section, subject)
     plane = _Plane(section.levels, width=360, height=280, left=46, margin_right=6, top=12)
@@ -192,7 +192,7 @@ def _draw_point(x: float, value: float, rate: Rate, plane: _Plane, name: str, su
 
 
 def _draw_strokes(points: Mapping[int, tuple[float, float]], plane: _Plane) -> list[Markup]:
-    """Return a line through the points, broken where a level has no number."""
+    """Return a line through the points, broken at levels without a number."""
     path, command = "", "M"
     for level in plane.levels:
         if level in points:
@@ -203,7 +203,7 @@ def _draw_strokes(points: Mapping[int, tuple[float, float]], plane: _Plane) -> l
 
 
 def _rows_of_first_judge(section: Section) -> list[PublishedRow]:
-    """Return the published numbers by the first of their judges; lines of the same models by another would crowd it."""
+    """Return the published numbers by the first judge only, so that lines for other judges do not crowd the curve."""
     return [row for row in section.published if row.rates and row.judge == section.published[0].judge]
 
 
@@ -215,7 +215,7 @@ def _draw_published_line(row: PublishedRow, plane: _Plane) -> Markup:
 
 
 def _line_labels(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
-    """Return a name at the end of each line, moved apart where they would overlap."""
+    """Return a name label for the end of each line, with overlapping labels moved apart."""
     names = short_names([row.name for row in section.rows], _MAX_NAME)
     lines: list[tuple[str, str, Iterable[float | None]]] = [
         (_label_text(name, row, section), tone, (rate.value for rate in row.summary.levels.values()))
@@ -233,7 +233,7 @@ def _line_labels(section: Section, plane: _Plane, tones: Sequence[str]) -> list[
 
 
 def _draw_legend(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
-    """Return a line for each run below the figure, and one for published numbers."""
+    """Return the legend below the figure: an entry for each run, and one for published numbers."""
     max_letters = int((plane.width - 30) / _LETTER)
     names = short_names([row.name for row in section.rows], max_letters - 8)
     entries = [
@@ -259,7 +259,7 @@ def _label_text(name: str, row: RunRow, section: Section) -> str:
 
 
 class _RunDifferences(NamedTuple):
-    """The differences of one run to the baseline, by level, in the colour that the run has in all figures."""
+    """The differences of a run from the baseline by level, in the colour of that run."""
 
     name: str
     tone: str
@@ -267,7 +267,7 @@ class _RunDifferences(NamedTuple):
 
 
 def differences_svg(section: Section, baseline: str) -> Markup:
-    """Return the differences of each run to the baseline, level by level; nothing where none are known."""
+    """Draw the differences of each run from the baseline by level, or nothing if none are known."""
     runs = _read_differences(section, baseline)
     if not runs:
         return join()
@@ -298,7 +298,7 @@ def differences_svg(section: Section, baseline: str) -> Markup:
 
 
 def _read_differences(section: Section, baseline: str) -> list[_RunDifferences]:
-    """Return the differences by level from the table of them, which has the bands as well."""
+    """Return the differences by level from the table of paired differences, leaving out its bands."""
     levels = {level_name(section.suite, level): level for level in section.levels}
     by_run: dict[str, dict[int, Number]] = {}
     for row in (row for table in section.tables if table.name == DETAILS for row in table.rows):

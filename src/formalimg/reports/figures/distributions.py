@@ -29,7 +29,7 @@ _ACCENT, _OTHER = numbered_style(0).color, "#a9bcd6"
 
 
 class HistogramBar(NamedTuple):
-    """One bar: its range on the axis, its count, its name, and whether it is emphasized."""
+    """A histogram bar: its range on the axis, its count, its name, and whether it is emphasized."""
 
     low: float
     high: float
@@ -39,7 +39,7 @@ class HistogramBar(NamedTuple):
 
 
 class Histogram(NamedTuple):
-    """A histogram: its bars, the names of its axes, and the ticks of the horizontal one."""
+    """A histogram: its bars, axis titles, and ticks of the horizontal axis."""
 
     title: str
     note: str
@@ -50,7 +50,7 @@ class Histogram(NamedTuple):
 
 
 def histogram(name: str, chart: Histogram) -> Figure:
-    """Return a histogram as a figure."""
+    """Draw a histogram."""
     across = Axis(chart.columns[0].low, chart.columns[-1].high, chart.ticks)
     up = count_axis(max(column.count_in_range for column in chart.columns))
     grid = plot_grid([""], 2, across, up, columns=1, height=_HEIGHT, about=chart.about)
@@ -76,7 +76,7 @@ class FiveNumbers(NamedTuple):
 
 
 class BoxPlot(NamedTuple):
-    """Distributions of numbers, one box each."""
+    """A box plot with one box per distribution."""
 
     title: str  # what they show, and how they were made
     note: str
@@ -88,14 +88,14 @@ class BoxPlot(NamedTuple):
 
 
 def five_numbers(figures: Sequence[float]) -> FiveNumbers:
-    """Return minimum, quartiles and maximum; all are equal for one number."""
+    """Return the minimum, the quartiles and the maximum."""
     # One figure alone counts twice, since quartiles need two.
     lower, middle, upper = quantiles(figures if len(figures) > 1 else [*figures, *figures], n=4, method="inclusive")
     return FiveNumbers(min(figures), lower, middle, upper, max(figures))
 
 
 def box_chart(name: str, chart: BoxPlot) -> Figure:
-    """Return a box for each name, with a small point for each rater or item."""
+    """Draw a box for each name, with a small point for each rater or item."""
     across = category_axis(tuple(chart.figures))
     grid = plot_grid([""], 2, across, chart.scale, columns=1, height=_BOX_HEIGHT, about=chart.about)
     area = grid.areas[0]
@@ -154,7 +154,7 @@ class HeatMap(NamedTuple):
 
 
 def heat_map(name: str, table: HeatMap) -> Figure:
-    """Return a heatmap as a figure, with vertical headings where they are too long for their columns."""
+    """Draw a heatmap, with vertical column headings if they do not fit horizontally."""
     left = min(_MAX_NAME, max(map(text_width, table.rows))) + 5
     width = (WIDTH - left - 1) / len(table.columns)
     height = max(_LOWEST, min(_HIGHEST, width))

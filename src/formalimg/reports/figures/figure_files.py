@@ -19,7 +19,7 @@ from formalimg.reports.figures.svg import Figure
 
 
 def slug(text: str) -> str:
-    """Return text as a part of a file name: lower-case letters from a to z, digits, and dashes for all else."""
+    """Convert text to part of a file name: letters from a to z, digits, and dashes for everything else."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed"
 
 
@@ -31,7 +31,7 @@ _POINTS_PER_INCH = 72
 
 
 def parse_figure_formats(listed: str) -> tuple[FigureFormat, ...]:
-    """Return the formats in a list such as `svg,pdf`."""
+    """Parse a comma-separated list of figure formats, such as `svg,pdf`."""
     formats: dict[str, FigureFormat] = {form: form for form in get_args(FigureFormat)}
     named = [name for name in re.split(r"[\s,]+", listed.lower()) if name]
     wrong = [name for name in named if name not in formats]
@@ -47,7 +47,7 @@ def parse_figure_formats(listed: str) -> tuple[FigureFormat, ...]:
 def write_figures(
     drawings: Sequence[Figure], folder: str | Path, formats: Sequence[FigureFormat] = ("svg", "png")
 ) -> tuple[Path, ...]:
-    """Write figures into a folder, which is created if needed; files of the same names are replaced.
+    """Write figures to a folder, creating it if needed and overwriting files of the same name.
 
     Args:
         drawings: what `drawings_of`, `drawings_of_study` or `drawings_of_items` gave back; of several of one name, the

@@ -1,4 +1,4 @@
-"""The grid of example images: one for each run and level, with a green frame if it passes and a red one if it fails."""
+"""Grid of example images: one image per run and level, framed in green if it passes and in red if it fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PIXELS = 160
 
 
 def image_grids(runs: Sequence[RunRecord]) -> dict[str, Figure]:
-    """Return the grid of each suite of these runs, by its name; none for suites without an image that has a verdict.
+    """Return the image grid of each suite by name, skipping suites in which no image has a verdict.
 
     For each level it is the first item that most runs have an image and a verdict for, so that the images of a column
     are of the same words.
@@ -79,7 +79,7 @@ def _draw_grid(suite: Benchmark, rows: Sequence[tuple[str, dict[int, Judged]]], 
 
 
 def _draw_image(judged: Judged, x: float, y: float, side: float, name: str) -> Markup:
-    """Return an image in its frame; an empty frame if the file cannot be shown."""
+    """Draw an image in its frame, or an empty frame if the file cannot be shown."""
     passed = bool(judged.outcome.passed)
     inner = side - 2 * _FRAME
     parts = [element("title", f"{name}, item {judged.outcome.item}: {'passes' if passed else 'fails'}")]
@@ -94,7 +94,7 @@ def _draw_image(judged: Judged, x: float, y: float, side: float, name: str) -> M
 
 
 def _jpeg_address(judged: Judged) -> str:
-    """Return a small version of the image as a data URL; JPEG, which every reader of SVG and PDF can show."""
+    """Return a small version of the image as a JPEG data URL, which every SVG and PDF viewer can show."""
     from PIL import Image
 
     thumbnail = make_thumbnail(judged.image, _PIXELS) if judged.image is not None else ""

@@ -1,4 +1,4 @@
-"""Line charts over levels with intervals, alone or as panels side by side; scatter plots, and curves over numbers."""
+"""Line charts over levels with intervals, alone or in panels; scatter plots, and curves over a numeric axis."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _DOTTED = "0.6 2"
 
 
 def line_chart(name: str, chart: Chart, threshold: float | None = None) -> Figure:
-    """Return a line for each run over the levels; a dotted line marks the rate to hold."""
+    """Draw a line for each run over the levels, with a dotted line at the threshold."""
     keys = build_legend(chart, line_key)
     top, right = keys.height + 2, WIDTH - _RIGHT
     bottom, step = top + _PLOT, (right - _LEFT) / len(chart.names)
@@ -98,7 +98,7 @@ _MAX_TITLE, _MAX_TITLE_BESIDE = 24, 14
 
 
 class LinePanel(NamedTuple):
-    """One panel."""
+    """A single panel of a panel chart."""
 
     title: str  # what sets it apart from the others
     series: tuple[Series, ...]  # its lines
@@ -121,7 +121,7 @@ class PanelChart(NamedTuple):
 
 
 def panel_chart(name: str, chart: PanelChart) -> Figure:
-    """Return panels in two columns, or one large panel if there is only one."""
+    """Draw panels in two columns, or a single large panel if there is only one."""
     alone = len(chart.panels) == 1
     lines = [(panel, series) for panel in chart.panels for series in panel.series]
     styles = {series.name: series.style for _, series in lines}
@@ -156,7 +156,7 @@ def panel_chart(name: str, chart: PanelChart) -> Figure:
 
 
 def _draw_shade(area: PlotArea, names: Sequence[str], series: Series, ranges: Mapping[str, Interval]) -> Markup:
-    """Return the shade behind a line: one area for each stretch of neighbours that have a range."""
+    """Draw the shaded range behind a line, with an area for each stretch of adjacent names that have a range."""
     parts: list[Markup] = []
     stretch: list[tuple[float, Interval]] = []
     color = series.style.color
@@ -208,14 +208,14 @@ class Spot(NamedTuple):
 
 
 class ScatterPanel(NamedTuple):
-    """One panel of points."""
+    """A single panel of a scatter plot."""
 
     title: str
     spots: tuple[Spot, ...]
 
 
 class Scatter(NamedTuple):
-    """Panels that share their axes, which both go from 0 to 1 and are written in percent."""
+    """Scatter panels that share their axes, both from 0 to 100 %."""
 
     title: str
     note: str
@@ -225,7 +225,7 @@ class Scatter(NamedTuple):
 
 
 def scatter_chart(name: str, chart: Scatter) -> Figure:
-    """Return a square for each panel, with a thin line where both scores are equal."""
+    """Draw a square plot for each panel, with a thin line where both scores are equal."""
     alone = len(chart.panels) == 1
     styles = {spot.name: spot.style for panel in chart.panels for spot in panel.spots}
     keys = legend_from([(label, marker_key(style)) for label, style in styles.items()])
@@ -247,7 +247,7 @@ def scatter_chart(name: str, chart: Scatter) -> Figure:
 
 
 class Curve(NamedTuple):
-    """A line: at each x its y; None where that is not defined."""
+    """A curve of y values by x, with None where y is undefined."""
 
     name: str
     style: SeriesStyle
@@ -256,7 +256,7 @@ class Curve(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """Lines over one numeric axis."""
+    """Curves over a shared numeric axis."""
 
     title: str  # what they show, and how their numbers were made
     note: str
@@ -268,7 +268,7 @@ class Curves(NamedTuple):
 
 
 def curve_chart(name: str, chart: Curves) -> Figure:
-    """Return the lines in one plot area."""
+    """Draw all curves in a single plot area."""
     entries = [(curve.name, line_key(curve.style)) for curve in chart.curves]
     entries += [(text, draw_line((-5, 0, 6, 0), QUIET, 0.7, _DOTTED)) for _, text in chart.upright]
     keys = legend_from(entries)

@@ -1,4 +1,4 @@
-"""Figures of human ratings and of two judges: rates over levels, run against run, and any two of the raters."""
+"""Figures on human ratings and judge comparisons: rates by level, runs against each other, and pairs of raters."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _SHADED_BY_TURN = (
 
 
 def rating_figures(study: VoteStudy) -> Iterator[Figure]:
-    """Yield the figures of a study of ratings, step by step, and whether the two steps agree."""
+    """Yield the figures of a rating study, step by step, and a figure of the agreement between both steps."""
     suite = find_suite(study.suite)
     people = "mean of people" if study.points is not None else "majority"
     for step, subject, panel in (
@@ -100,7 +100,7 @@ def _panel_figures(
 
 
 def _level_panels(panel: Panel, suite: Benchmark, subject: str, people: str, confidence: float) -> PanelChart:
-    """Return a panel for each run: raters with the range from one to another, and the judge with its intervals."""
+    """Return a panel for each run with the range of the raters' rates, and the judge's rates with intervals."""
     levels = sorted({score.level for score in panel.scores if score.level is not None})
     answers = panel.by_turn or panel.by_rater
     raters = {answer.rater for answer in answers if answer.rate.value is not None}
@@ -145,7 +145,7 @@ def _level_panels(panel: Panel, suite: Benchmark, subject: str, people: str, con
 
 
 def _run_scatter(panel: Panel, suite: Benchmark, subject: str, people: str) -> Scatter:
-    """Return a panel for all levels, then one for each, with a point for each run; none for fewer than two runs."""
+    """Return scatter panels for all levels and for each level, with a point per run, if there are several runs."""
     runs = list(dict.fromkeys(score.run for score in panel.scores))
     styles = {run: numbered_style(number) for number, run in enumerate(runs)}
     panels = []
@@ -166,7 +166,7 @@ def _run_scatter(panel: Panel, suite: Benchmark, subject: str, people: str) -> S
 
 
 def _rater_pairs(panel: Panel, title: str, people: str) -> HeatMap:
-    """Return the agreement of any two raters: the share of cases in which both say the same."""
+    """Return a heatmap of pairwise rater agreement, the share of cases in which two raters give the same answer."""
     names = {rater: people if rater == "majority" else rater for rater in panel.matrix}
     shares = {
         (names[first], names[second]): share.value
@@ -189,7 +189,7 @@ def _correlation_text(r: Correlation | None) -> str:
 
 
 def _step_agreement(study: VoteStudy, suite: Benchmark) -> BoxPlot:
-    """Return how often raters say the same of an image and of its questions, by level."""
+    """Return how often raters judge an image and its questions consistently, by level."""
     by_level: dict[str, dict[str, float]] = {}
     for level in sorted({level for levels in study.divergence_by_rater.values() for level in levels}):
         for rater, levels in study.divergence_by_rater.items():
@@ -222,7 +222,7 @@ _SCORED_BY_BOTH = "Mean scores of the images that both scored, before any gate"
 
 
 def score_rating_figures(study: HumanScoreStudy) -> Iterator[Figure]:
-    """Yield the differences between judge and raters by image, and their means by level and by what is scored."""
+    """Yield figures of the differences between judge and raters by image, and of their means by level and topic."""
     suite = find_suite(study.suite)
     name = f"{suite.name}-people"
     for key, subject, gaps in (
@@ -288,7 +288,7 @@ def _mean_figures(
     pairs: Mapping[str, tuple[float | None, float | None, int]],
     sides: tuple[str, str],
 ) -> Iterator[Figure]:
-    """Yield the means of two sides for each name that both have, with whether images were left out."""
+    """Yield a figure of the mean scores of both sides, limited to the names that both sides have."""
     means_of_both = {
         head: (first, second, left_out)
         for head, (first, second, left_out) in pairs.items()

@@ -1,4 +1,4 @@
-"""Figures of runs of any suite: rates and scores by level, setting and judge, corrected rates, and failures."""
+"""Figures for runs of any suite: rates and scores by level, setting and judge, corrected rates, and failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from formalimg.types import Benchmark
 
 
 def comparison_figures(comparison: Comparison) -> tuple[Figure, ...]:
-    """Return all figures of a comparison, suite by suite; none for what no run has data for."""
+    """Return all figures of a comparison, suite by suite, skipping figures without data."""
     return tuple(figure for section in comparison.sections for figure in _section_figures(section, comparison))
 
 
@@ -52,12 +52,12 @@ def _section_figures(section: Section, comparison: Comparison) -> Iterator[Figur
 
 
 def tells(chart: Chart) -> bool:
-    """Return whether a chart has a number of some run; published ones alone say nothing."""
+    """Return whether a chart has a number of at least one run, not only published numbers."""
     return any(series.points for series in chart.series if series.style.is_run)
 
 
 def rates_by_level(section: Section, comparison: Comparison) -> Chart:
-    """Return the numbers of the main table, with intervals; published ones of the first judge are less prominent."""
+    """Return a chart of the main table with intervals and with published numbers by the first judge."""
     suite = section.suite
     runs = [
         Series(row.name, style, points_by_level(section, row))
@@ -75,7 +75,7 @@ def rates_by_level(section: Section, comparison: Comparison) -> Chart:
 
 
 def points_by_level(section: Section, row: RunRow) -> dict[str, Point]:
-    """Return the numbers of a run in the main table, by the names of their levels."""
+    """Return the numbers of a run in the main table, by level name."""
     return known_points(
         {level_head(section.suite, level): point_of_rate(rate) for level, rate in row.summary.levels.items()}
     )
@@ -90,7 +90,7 @@ def _axis_title(suite: Benchmark) -> str:
 
 
 def rules_of(section: Section, comparison: Comparison) -> str:
-    """Return how the numbers of the main table were made."""
+    """Return a sentence on the rules and intervals behind the numbers of the main table."""
     confidence = f"{100 * comparison.confidence:g} %"
     if section.suite.has_scores:
         rules = section.suite.score_rules(comparison.how) or ()
@@ -100,7 +100,7 @@ def rules_of(section: Section, comparison: Comparison) -> str:
 
 
 def _model_panels(section: Section) -> list[LinePanel]:
-    """Return a panel for each model run in several settings, such as text and image (Figure 6 of FormalImg)."""
+    """Return a panel for each model run with several settings, such as text and image (Figure 6 of FormalImg)."""
     by_model: dict[str, list[tuple[RunRow, str]]] = {}
     for model in dict.fromkeys(row.manifest.model.name for row in section.rows):
         rows = [row for row in section.rows if row.manifest.model.name == model]
@@ -120,7 +120,7 @@ def _model_panels(section: Section) -> list[LinePanel]:
 
 
 def _judge_panels(section: Section) -> list[LinePanel]:
-    """Return a panel for each judge, if there are several, with a line for each run."""
+    """Return a panel for each judge with a line for each run, if there are several judges."""
     judged = [(row, row.manifest.judge) for row in section.rows if row.manifest.judge is not None]
     judges = [judge for n, (_, judge) in enumerate(judged) if judge not in [earlier for _, earlier in judged[:n]]]
     names = judge_names(judges)
@@ -140,7 +140,7 @@ def _judge_panels(section: Section) -> list[LinePanel]:
 def panels_of(
     section: Section, comparison: Comparison, by: str, panels: Sequence[LinePanel], shaded: str = ""
 ) -> PanelChart:
-    """Return panels over the levels of a suite, with numbers of the main table; those without any are left out."""
+    """Return a panel chart of main-table numbers by level, leaving out panels without numbers."""
     suite = section.suite
     return PanelChart(
         f"{section.title}: {_measure_name(suite)}, {by}",
@@ -155,7 +155,7 @@ def panels_of(
 
 
 def draw_corrected_figures(section: Section, confidence: float) -> Iterator[Figure]:
-    """Yield raw and corrected numbers by level, with their intervals, in a panel for each run that has labels."""
+    """Yield raw and corrected numbers by level with intervals, in a panel for each labelled run."""
     suite, panels = section.suite, []
     for run in section.corrected:
         heads = {level: level_head(suite, level) for level in run.levels}
@@ -183,7 +183,7 @@ def draw_corrected_figures(section: Section, confidence: float) -> Iterator[Figu
 
 
 def _failure_chart(section: Section, by: str, tallies_of: Callable[[RunRow], Mapping[str, Tally]]) -> Chart:
-    """Return the share of parts that failed; the names by the share in all runs together, the largest first."""
+    """Return a chart of the share of failed parts by name, sorted by the share over all runs, the largest first."""
     terms, run_tallies = section.suite.terms, [tallies_of(row) for row in section.rows]
     failed = f"{terms.part}s {terms.failed}"
     names = {name for tallies in run_tallies for name, tally in tallies.items() if tally.asked}

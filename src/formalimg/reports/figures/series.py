@@ -1,4 +1,4 @@
-"""Series of charts: points with intervals, the styles that tell runs apart, and legends."""
+"""Chart series: points with intervals, the styles that distinguish runs, and legends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TONES = 6
 
 
 def run_tones(rows: Sequence[RunRow], subject: int | None = None) -> tuple[str, ...]:
-    """Return for each run the CSS class that colours it; the first one has the accent."""
+    """Return the CSS colour class of each run, with the accent for the first one."""
     tones: list[str] = []
     rated = select_rated_rows(rows) if subject is None else (rows[subject],)
     for row in rows:
@@ -40,7 +40,7 @@ _LABEL_LINE = 15.0
 
 
 class LineLabel(NamedTuple):
-    """The name of a line on a page: the height at which the line ends, the text, and the CSS class of its colour."""
+    """The label at the end of a line on a page: the height of that end, the text, and its CSS colour class."""
 
     height: float
     text: str
@@ -48,7 +48,7 @@ class LineLabel(NamedTuple):
 
 
 def draw_line_labels(labels: Sequence[LineLabel], x: float, top: float, bottom: float) -> list[Markup]:
-    """Return the names of lines that end at `x`, moved apart where they would overlap."""
+    """Return labels for lines that end at `x`, with overlapping labels moved apart."""
     ends = sorted(labels, key=lambda label: label.height)
     heights = spread_labels([label.height for label in ends], _LABEL_LINE, top, bottom)
     return [
@@ -80,7 +80,7 @@ _OUTLINES = {
 
 
 class SeriesStyle(NamedTuple):
-    """The colour of a series, the shape of its markers (none if empty) and the dashes of its line (solid if empty)."""
+    """The style of a series: its colour, its marker shape (empty for none) and its dashes (empty for a solid line)."""
 
     color: str
     shape: str = ""
@@ -88,7 +88,7 @@ class SeriesStyle(NamedTuple):
 
     @property
     def is_run(self) -> bool:
-        """Whether it is a run, not published numbers."""
+        """Whether the series is a run, not published numbers."""
         return self != PUBLISHED
 
 
@@ -99,7 +99,7 @@ _OTHER_BASELINE = SeriesStyle(QUIET, dash="5 1.5 1 1.5")
 
 
 def run_styles(rows: Sequence[RunRow]) -> tuple[SeriesStyle, ...]:
-    """Return the style of each run; baselines are grey and dashed."""
+    """Return the style of each run, with baselines in grey and dashed."""
     styles: list[SeriesStyle] = []
     for row, tone in zip(rows, run_tones(rows), strict=True):
         if tone == "bound":
@@ -110,7 +110,7 @@ def run_styles(rows: Sequence[RunRow]) -> tuple[SeriesStyle, ...]:
 
 
 def numbered_style(number: int) -> SeriesStyle:
-    """Return the style of the series with this number, from 0."""
+    """Return the style of the series at a zero-based position."""
     # From the seventh on the colours come again, with other shapes.
     shape = _SHAPES[(number + number // len(_COLORS)) % len(_SHAPES)]
     return SeriesStyle(_COLORS[number % len(_COLORS)], shape)
@@ -121,7 +121,7 @@ PEOPLE, JUDGE = numbered_style(1)._replace(dash="3 1.5"), numbered_style(0)
 
 
 def draw_marker(style: SeriesStyle, x: float, y: float, size: float, *, hollow: bool = False) -> Markup:
-    """Return a marker. A hollow one is a number for which not all images were scored."""
+    """Draw a marker, hollow if some images of its number were not scored."""
     paint = {"fill": "#ffffff" if hollow else style.color, "stroke": style.color, "stroke_width": "0.8"}
     if style.shape not in _OUTLINES:
         return element("circle", cx=f"{x:.2f}", cy=f"{y:.2f}", r=f"{size:g}", **paint)
@@ -130,7 +130,7 @@ def draw_marker(style: SeriesStyle, x: float, y: float, size: float, *, hollow: 
 
 
 def with_title(markup: Markup, text: str) -> Markup:
-    """Return markup with a title, which browsers show on hover."""
+    """Return markup with a title, which browsers show as a tooltip."""
     return element("g", element("title", text), markup)
 
 
@@ -138,7 +138,7 @@ def with_title(markup: Markup, text: str) -> Markup:
 
 
 class Point(NamedTuple):
-    """A known number from 0 to 1, with its interval if it has one, and whether all images were scored."""
+    """A known number from 0 to 1 with its interval, if any, and whether all images were scored."""
 
     value: float
     interval: Interval | None = None
@@ -146,7 +146,7 @@ class Point(NamedTuple):
 
 
 class Series(NamedTuple):
-    """The points of one run by name; unknown ones are left out."""
+    """The named points of a run, without unknown ones."""
 
     name: str
     style: SeriesStyle
@@ -165,7 +165,7 @@ class Chart(NamedTuple):
     about: str = ""  # what stands at the other axis; empty if the names speak for themselves
 
     def tick(self, value: float) -> str:
-        """Return the label of a number at the axis."""
+        """Return the axis label of a value."""
         return f"{100 * value:g}" if self.percent else f"{value:.1f}"
 
     @property
@@ -175,23 +175,23 @@ class Chart(NamedTuple):
 
     @property
     def top(self) -> float:
-        """The end of the axis: no number or interval is above it."""
+        """The upper end of the axis, which no number or interval exceeds."""
         highest = max(point.interval.high if point.interval else point.value for point in self.points)
         return next((end for end in (0.1, 0.2, 0.5, 1.0, 1.5) if highest <= end), ceil(highest))
 
 
 def known_points(points: Mapping[str, Point | None]) -> dict[str, Point]:
-    """Return the points that are known."""
+    """Return the points without those that are None."""
     return {name: point for name, point in points.items() if point is not None}
 
 
 def point_of_rate(rate: Rate | Band) -> Point | None:
-    """Return a rate or a mean as a point; None if it has no value."""
+    """Return a rate or mean as a point, or None if it has no value."""
     return None if rate.value is None else Point(rate.value, rate.interval, rate.coverage >= 1)
 
 
 def point_of_number(number: Number | None) -> Point | None:
-    """Return a number of a table as a point; None if it has no value."""
+    """Return a table number as a point, or None if it has no value."""
     if number is None or number.value is None:
         return None
     return Point(number.value, number.interval, not number.is_incomplete)
@@ -207,14 +207,14 @@ LegendKey = Callable[[SeriesStyle], Markup]
 
 
 class Legend(NamedTuple):
-    """The keys and names of the series, at the top of a figure, and their height."""
+    """The legend at the top of a figure: the keys and names of its series, and its height."""
 
     inside: Markup
     height: float
 
 
 def build_legend(chart: Chart, draw_key: LegendKey) -> Legend:
-    """Return the runs of a chart, and what hollow markers mean if there are any; nothing for one run without a name."""
+    """Build the legend of a chart, explaining any hollow markers; a single run without a name has no legend."""
     styles = {series.name: series.style for series in chart.series if series.style.is_run}
     entries = [(name, draw_key(style)) for name, style in styles.items() if name]
     if any(not series.style.is_run for series in chart.series):
@@ -225,7 +225,7 @@ def build_legend(chart: Chart, draw_key: LegendKey) -> Legend:
 
 
 def legend_from(entries: Sequence[tuple[str, Markup]]) -> Legend:
-    """Return names with their keys, which are drawn around (0, 0), in as many lines as they need."""
+    """Build a legend from names and keys drawn around (0, 0), wrapped to as many lines as needed."""
     if not entries:
         return Legend(Markup(""), 3)
     x, y, parts = 2.0, 8.0, []
@@ -241,18 +241,18 @@ def legend_from(entries: Sequence[tuple[str, Markup]]) -> Legend:
 
 
 def line_key(style: SeriesStyle) -> Markup:
-    """Return a piece of a series' line with its marker."""
+    """Draw a short line with the marker of a series as a legend key."""
     line = draw_line((-5, 0, 6, 0), style.color, 1.1, style.dash)
     return join(line, draw_marker(style, 0.5, 0, 1.9)) if style.shape else line
 
 
 def marker_key(style: SeriesStyle) -> Markup:
-    """Return a series' marker alone."""
+    """Draw the marker of a series as a legend key."""
     return draw_marker(style, 2, 0, 2.1)
 
 
 def bar_key(style: SeriesStyle, fill: str = "") -> Markup:
-    """Return a piece of a series' bar."""
+    """Draw a small bar in the style of a series as a legend key."""
     return element("rect", x=-3, y=-2.5, width=9.0, height=5.0, fill=fill or style.color, stroke=style.color)
 
 

@@ -25,16 +25,16 @@ from formalimg.stats.observations import Interval
 
 
 class DrawnStudy(Protocol):
-    """A study that has figures of its own."""
+    """A study with its own figures."""
 
     def figures(self) -> Iterable[Figure]:
-        """Return its figures."""
+        """Return the figures of the study."""
 
 
 def study_figures(
     study: VoteStudy | HumanScoreStudy | BoxStudy | PreferenceStudy | JudgeAgreement | JudgeScoreAgreement | DrawnStudy,
 ) -> tuple[Figure, ...]:
-    """Return all figures of a study of judges or raters, or of one that only some benchmarks have.
+    """Return all figures of a study of judges or raters, or of any study with figures of its own.
 
     Returns:
         The figures; none for what the study tells nothing about.
@@ -57,7 +57,7 @@ def study_figures(
 
 
 def _box_figures(study: BoxStudy) -> Iterator[Figure]:
-    """Yield recall and precision of the detected boxes, by level and by class."""
+    """Yield figures of the recall and precision of detected boxes, by level and by class."""
     suite = find_suite(study.suite)
     levels = {level_name(suite, level): boxes for level, boxes in study.by_level.items()}
     note = (
@@ -80,7 +80,7 @@ def _box_figures(study: BoxStudy) -> Iterator[Figure]:
 
 
 def _preference_figures(study: PreferenceStudy) -> Iterator[Figure]:
-    """Yield the strength of each run, as its chance against a run of mean strength."""
+    """Yield a figure of the strength of each run: its probability of beating a run of average strength."""
     if study.overall is None:
         return
 
@@ -104,7 +104,7 @@ def _preference_figures(study: PreferenceStudy) -> Iterator[Figure]:
 
 
 def _judge_figures(study: JudgeAgreement) -> Iterator[Figure]:
-    """Yield the scores of a run by each judge, and how often they agree, by kind of question."""
+    """Yield figures of the scores of a run by each judge, and of judge agreement by kind of question."""
     suite = find_suite(study.suite)
     name = f"{suite.name}-judges-{slug(study.run)}"
     confidence = f"Thin lines: {100 * study.confidence:g} % intervals."

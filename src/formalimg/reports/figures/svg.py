@@ -1,4 +1,4 @@
-"""SVG builder: elements from values. Text is escaped unless it was built here, so nothing foreign becomes markup."""
+"""Build SVG elements from values, escaping all text that was not built as markup here."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _VOID = frozenset({"br", "img", "input", "meta"})
 
 
 class Markup(str):
-    """Text that is markup already. Jinja2 takes it as it is."""
+    """A string of markup that needs no escaping, recognized by Jinja2."""
 
     __slots__ = ()
 
     def __html__(self) -> str:
-        """Return the markup, for template engines."""
+        """Return the markup for template engines."""
         return self
 
 
 def element(name: str, /, *children: str | Markup | Iterable[Markup], **attributes: object) -> Markup:
-    """Return an element without attributes that are None or False; `class_` is `class`, `data_run` is `data-run`."""
+    """Build an element, omitting attributes that are None or False and writing `class_` and `data_run` as HTML does."""
     tag = f"<{name}{''.join(map(_attribute_text, attributes, attributes.values()))}>"
     return Markup(tag if name in _VOID else f"{tag}{join(*children)}</{name}>")
 
 
 def join(*children: str | Markup | Iterable[Markup]) -> Markup:
-    """Return children one after the other; plain text is escaped."""
+    """Concatenate children, escaping plain text."""
     return Markup("".join(map(_child_text, children)))
 
 
 def escape_text(text: str) -> Markup:
-    """Return plain text as markup. Characters that no page may contain are shown as a dot."""
+    """Escape plain text, replacing characters that are not allowed on a page with a dot."""
     return Markup(escape(printable(text)))
 
 
@@ -78,7 +78,7 @@ class Figure(NamedTuple):
     inside: Markup  # what is drawn
 
     def svg(self, unit: Literal["pt", ""] = "pt") -> str:
-        """Return the figure as an SVG file that needs nothing from outside: no style, no fonts, no network."""
+        """Return the figure as a self-contained SVG file without external styles, fonts or network access."""
         size = {"width": f"{WIDTH:g}{unit}", "height": f"{self.height:g}{unit}"}
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{self.element(xmlns="http://www.w3.org/2000/svg", **size)}\n'
 
@@ -86,12 +86,12 @@ class Figure(NamedTuple):
         return f"<Figure {self.name}: {self.title}>"
 
     def _repr_html_(self) -> str:
-        """Return the figure for notebooks: on white, in every theme, with its caption."""
+        """Return the figure for notebooks, with its caption and on white in every theme."""
         image = self.element(width="640", style="max-width: 100%; height: auto; border-radius: 4px")
         return str(join(image, element("p", self.note, style="max-width: 640px; font-size: 12px; opacity: 0.7")))
 
     def element(self, **attributes: str) -> Markup:
-        """Return the figure as an element of a page, as wide as there is room unless the attributes say it."""
+        """Return the figure as a page element, which fills the available width by default."""
         return element(
             "svg",
             element("title", self.title),
@@ -117,7 +117,7 @@ def _letter_width(letter: str) -> float:
 
 
 def fit_text(text: str, room: float) -> str:
-    """Return text on one line, cut where it would be wider."""
+    """Shorten text to fit on a line of the given width."""
     line = " ".join(text.split())
     if text_width(line) <= room:
         return line
@@ -130,19 +130,19 @@ def fit_text(text: str, room: float) -> str:
 def text_at(
     text: str, x: float, y: float, anchor: Literal["start", "middle", "end"] = "start", *, color: str = INK
 ) -> Markup:
-    """Return a line of text."""
+    """Draw a line of text."""
     return element("text", text, x=x, y=y, text_anchor=anchor, fill=color)
 
 
 def vertical_text(text: str, x: float, y: float) -> Markup:
-    """Return a line of text that runs upwards, around its middle."""
+    """Draw a line of vertical text that reads upwards, centred at the given point."""
     return element("text", text, text_anchor="middle", transform=f"translate({x:.1f} {y:.1f}) rotate(-90)")
 
 
 def draw_line(
     ends: Sequence[float], color: str = RULE, width: float = 0.5, dash: str = "", opacity: float = 1
 ) -> Markup:
-    """Return a straight line from (x1, y1) to (x2, y2)."""
+    """Draw a straight line from (x1, y1) to (x2, y2)."""
     return element(
         "path",
         d="M{:.2f} {:.2f}L{:.2f} {:.2f}".format(*ends),
@@ -155,7 +155,7 @@ def draw_line(
 
 
 def draw_rect(x: float, y: float, width: float, height: float, **attributes: str) -> Markup:
-    """Return a rectangle."""
+    """Draw a rectangle."""
     sides = {"x": x, "y": y, "width": width, "height": height}
     return element("rect", **{name: f"{value:.2f}" for name, value in sides.items()}, **attributes)
 
@@ -163,7 +163,7 @@ def draw_rect(x: float, y: float, width: float, height: float, **attributes: str
 def draw_polyline(
     points: Iterable[tuple[float, float] | None], color: str, width: float, dash: str = ""
 ) -> list[Markup]:
-    """Return a line through points, broken where there is None."""
+    """Draw a line through points, broken at each None."""
     path, command = "", "M"
     for point in points:
         if point is not None:
@@ -176,7 +176,7 @@ def draw_polyline(
 
 
 def short_names(names: Sequence[str], max_length: int) -> list[str]:
-    """Return names of limited length; those that are too long first lose what all of them begin with.
+    """Shorten names to `max_length`, removing their common prefix first where needed.
 
     Cut at the end alone, the names of several versions of one model would all style the same.
     """
@@ -188,7 +188,7 @@ def short_names(names: Sequence[str], max_length: int) -> list[str]:
 
 
 def spread_labels(targets: Sequence[float], apart: float, top: float, bottom: float) -> list[float]:
-    """Return heights as near as possible to those requested, which are sorted, at least `apart` from each other.
+    """Return heights close to the sorted targets, at least `apart` from each other.
 
     Heights that are too near are moved together, as a block around their common middle, until no two blocks
     overlap. Where there is not room enough between top and bottom, the labels stand closer.

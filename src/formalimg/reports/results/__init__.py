@@ -1,4 +1,4 @@
-"""Results in Python: what `evaluate`, `run` and `judge` return, as text, as a data frame, and in a notebook."""
+"""Results in Python: the return values of `evaluate`, `run` and `judge` as text, data frames and notebook output."""
 
 from formalimg._util.lazy import lazy_exports
 

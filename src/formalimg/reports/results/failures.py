@@ -1,4 +1,4 @@
-"""Failed images of a run with what is wrong with them, in English, as objects and as a gallery for notebooks."""
+"""Failed images of a run, with explanations in English, as objects and as a notebook gallery."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Failure:
 
     @property
     def item(self) -> str:
-        """The id of the item."""
+        """The ID of the item."""
         return self.judged.outcome.item
 
     @property
@@ -47,7 +47,7 @@ class Failure:
 
     @property
     def sample(self) -> int:
-        """Which of the item's images, from 0."""
+        """The zero-based index of the image within its item."""
         return self.judged.outcome.sample
 
     @property
@@ -57,7 +57,7 @@ class Failure:
 
     @property
     def score(self) -> float | None:
-        """The score of the verdict, 0 to 1."""
+        """The score of the verdict, from 0 to 1."""
         return self.judged.outcome.score
 
     @property
@@ -68,18 +68,18 @@ class Failure:
 
     @property
     def explanation(self) -> str:
-        """The judge's whole explanation, if it gave one; with formulas, the proof."""
+        """The judge's full explanation, if any; for formulas, the proof."""
         return str(self.judged.verdict.evidence.get("explanation", ""))
 
     @cached_property
     def what_failed(self) -> tuple[str, ...]:
-        """What the image does not show as asked, one English sentence each."""
+        """English sentences on what the image fails to show."""
         sentences = failure_sentences(self.judged.verdict, find_suite(self.suite), self.planned.formula)
         return tuple(sentence.text for sentence in sentences)
 
     @cached_property
     def image(self) -> Image:
-        """The image, read and decoded on first access: upright, in RGB.
+        """The image in RGB with its orientation applied, read and decoded on first access.
 
         Raises:
             FormalimgError: if the file is gone or damaged.
@@ -105,10 +105,10 @@ class Failure:
 
 
 class Failures(Sequence[Failure]):
-    """The failed images of a run, in order; a notebook shows the first of them as a gallery."""
+    """The failed images of a run in order, with the first of them shown as a gallery in notebooks."""
 
     def __init__(self, failures: Sequence[Failure], total: int) -> None:
-        """Hold failures.
+        """Create a sequence of failures to show.
 
         Args:
             failures: those to show.

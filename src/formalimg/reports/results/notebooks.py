@@ -1,4 +1,4 @@
-"""An evaluation in notebooks: pandas data frames, and HTML that needs nothing from outside and suits every theme."""
+"""Notebook output of evaluations: pandas data frames, and self-contained HTML that suits every theme."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PAIR_COLUMNS = (
 
 
 def image_frame(run: RunRecord, labels: Mapping[ImageName, bool] | None = None) -> DataFrame:
-    """Return one row per planned image; without a verdict, `passed` is missing and `unscored` says why."""
+    """Return one row per planned image; images without a verdict have no `passed` and a reason in `unscored`."""
     rows = []
     for judged in run.judged():
         outcome, item = judged.outcome, run.items[judged.outcome.item]
@@ -59,7 +59,7 @@ def image_frame(run: RunRecord, labels: Mapping[ImageName, bool] | None = None) 
 
 
 def part_frame(run: RunRecord) -> DataFrame:
-    """Return one row for each part of each verdict: a clause, a concept, a question."""
+    """Return one row for each part of each verdict, such as a clause, a concept or a question."""
     rows = [
         (
             *_cells_of_run(run, judged),
@@ -98,7 +98,7 @@ MAX_SHOWN = 12
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """Return the claim, the main table and the curve of each suite."""
+    """Return the claim, the main table and the curve of each suite as HTML."""
     sections = [
         {
             "title": section.title,
@@ -114,7 +114,7 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def failures_html(failures: Sequence[Failure], total: int) -> str:
-    """Return failures as a gallery: each with its image, prompt, and what it does not show."""
+    """Return failures as a gallery with the image, its prompt, and what it fails to show."""
     cards = []
     for failure in failures[:MAX_SHOWN]:
         suite, image = find_suite(failure.suite), failure.judged.image

@@ -1,4 +1,4 @@
-"""Results of a run (`Evaluation`), with tables, figures, data frames and failures, and of several (`RunComparison`)."""
+"""Results of a run (`Evaluation`) with tables, figures, data frames and failures, or of several (`RunComparison`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WIDTH = 100
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """The result of a run. `print` shows a table, a notebook the table and the curve.
+    """The result of a run, which `print` shows as a table and a notebook as a table with a curve.
 
     `Evaluation("runs/knolling-builtin-reader")` opens an earlier run.
 
@@ -52,7 +52,7 @@ class Evaluation:
         return open_run(self.folder, self.judge)
 
     def summary(self, *, missing: MissingPolicy = "exclude", epsilon: float | None = None) -> Summary:
-        """Return the numbers: pass rates per level, bands, G_ε, or what the suite has in their place, with intervals.
+        """Return the summary with intervals: pass rates per level, bands, and G_ε, or the suite's own measures.
 
         Args:
             missing: how images without a verdict count: `exclude`, `fail` or `error`.
@@ -74,7 +74,7 @@ class Evaluation:
         return Path(path)
 
     def plot(self, figure: str = "", *, missing: MissingPolicy = "exclude") -> Figure:
-        """Return a figure: the rate or score over the levels. A notebook shows it, `write_figures` saves it.
+        """Return a figure, by default the rate or score over the levels, for a notebook or `write_figures`.
 
         Args:
             figure: a word in the name of another figure of the report, such as `failures`.
@@ -94,7 +94,7 @@ class Evaluation:
         raise FormalimgError(f"there is no figure {figure!r}: name one of {', '.join(figures)}")
 
     def failures(self, *, levels: Collection[int] | None = None, limit: int | None = None) -> Failures:
-        """Return the images that failed, in the order of the items, each with its image, prompt, and what is wrong.
+        """Return the failed images in item order, with their prompts and explanations.
 
         Args:
             levels: only of these levels.
@@ -105,7 +105,7 @@ class Evaluation:
         return find_failures(self.run, levels, limit)
 
     def compare(self, *others: Evaluation | str | Path, human: str | Path | None = None) -> RunComparison:
-        """Compare this run with others, pair by pair on the items that both have.
+        """Compare this run with others in pairs, on the items that both runs have.
 
         Args:
             others: the other runs, or their folders.
@@ -122,7 +122,7 @@ class Evaluation:
         return RunComparison(compare(runs, labels=None if human is None else human_labels(human, runs)))
 
     def to_pandas(self, *, parts: bool = False, human: str | Path | None = None) -> DataFrame:
-        """Return a data frame in long form: one row for each image; an image without a verdict is a row as well.
+        """Return a data frame in long format with one row per image, including images without a verdict.
 
         Args:
             parts: one row for each part of a verdict (clause, concept, question), of the images that have one.
@@ -165,19 +165,19 @@ class Evaluation:
 
 @dataclass(frozen=True, repr=False)
 class RunComparison:
-    """Runs side by side; `Evaluation.compare` makes it. `print` shows who is ahead, by whom, and the table."""
+    """Several runs compared, as returned by `Evaluation.compare`; `print` shows the claims and the table."""
 
     comparison: Comparison  # the numbers of the report
 
     @property
     def claims(self) -> list[str]:
-        """Who is ahead, by whom and by how much, for each suite, followed by the differences that this rests on."""
+        """The claims for each suite: which run is ahead and by how much, followed by the supporting differences."""
         from formalimg.reports.findings import list_claims
 
         return [claim for section in self.comparison.sections for claim in list_claims(section, self.comparison)]
 
     def to_pandas(self) -> DataFrame:
-        """Return one row for each pair of runs: `difference` is the first minus the second, from -1 to 1.
+        """Return one row per pair of runs, in which `difference` is the first minus the second, from -1 to 1.
 
         `by` says who decides: people where both runs have labels, otherwise the judge.
         """

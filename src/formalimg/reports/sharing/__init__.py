@@ -1,4 +1,4 @@
-"""Sharing: runs as files that can be cited and verified, as cards, on a hub, and in experiment trackers."""
+"""Sharing: citable and verifiable bundles of runs, model cards, the Hugging Face Hub, and experiment trackers."""
 
 from formalimg._util.lazy import lazy_exports
 

@@ -1,4 +1,4 @@
-"""Bundles: runs with everything that their numbers follow from, as one file that can be cited."""
+"""Bundles: single citable files that contain runs with all data behind their numbers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 
 
 class WrittenBundle(NamedTuple):
-    """A bundle that was written."""
+    """The result of writing a bundle."""
 
     path: Path  # the file
     digest: str  # the digest to cite: it covers every file in the bundle
@@ -54,7 +54,7 @@ class WrittenBundle(NamedTuple):
 def write_bundle(
     folders: Sequence[str | Path], path: str | Path, made_with: str, *, images: bool = False
 ) -> WrittenBundle:
-    """Write runs to a bundle; the same runs give the same digest, and with the same zlib the same bytes.
+    """Write runs to a bundle with a reproducible digest; with the same zlib version, its bytes are identical too.
 
     Args:
         folders: the run folders.
@@ -101,7 +101,7 @@ def write_bundle(
 
 @contextmanager
 def restored_runs(records: Mapping[str, RunRecords]) -> Iterator[dict[str, Path]]:
-    """Yield run folders made of records, by name, in a temporary folder that is removed at the end."""
+    """Yield run folders restored from records, by name, in a temporary folder that is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="formalimg-bundle-") as root:
         folders = {name: Path(root) / name for name in records}
         for name, run_records in records.items():
@@ -110,7 +110,7 @@ def restored_runs(records: Mapping[str, RunRecords]) -> Iterator[dict[str, Path]
 
 
 def report_files(folders: Mapping[str, Path]) -> dict[str, bytes]:
-    """Return the report on runs, with a row for each judge: `report.json` and `report.md`, without paths."""
+    """Return the report on runs as `report.json` and `report.md`, with a row for each judge and without paths."""
     with ExitStack() as stack:
         runs = []
         for folder in folders.values():
@@ -124,7 +124,7 @@ def report_files(folders: Mapping[str, Path]) -> dict[str, bytes]:
 
 
 def run_counts(name: str, records: RunRecords, *, images: bool) -> dict[str, Any]:
-    """Return what the header of a bundle says about a run, all of it counted from its records."""
+    """Return the header entry for a run, computed from its records."""
     counts = _RunCounts()
     for table, rows in records.tables.items():
         for _ in counts.count(table, rows):
@@ -133,7 +133,7 @@ def run_counts(name: str, records: RunRecords, *, images: bool) -> dict[str, Any
 
 
 class _RunCounts:
-    """Counts the records of a run while they are read."""
+    """Counts the records of a run while they are being read."""
 
     def __init__(self) -> None:
         self._items = 0
@@ -142,7 +142,7 @@ class _RunCounts:
         self._judges: list[str] = []
 
     def count(self, table: str, rows: Iterable[RowRecord]) -> Iterator[RowRecord]:
-        """Yield the rows of a table, and count them."""
+        """Yield the rows of a table while counting them."""
         for row in rows:
             match table:
                 case "items":
@@ -156,7 +156,7 @@ class _RunCounts:
             yield row
 
     def header(self, name: str, *, images: bool) -> dict[str, Any]:
-        """Return what the header of a bundle says about the run."""
+        """Return the entry for the run in the header of a bundle."""
         return {
             "name": name,
             "items": self._items,
@@ -168,7 +168,7 @@ class _RunCounts:
 
 
 def _name_runs(folders: Sequence[Path]) -> dict[str, Path]:
-    """Return the folders by names that are unique and can be part of a path."""
+    """Return the folders by unique names that are safe to use in paths."""
     named: dict[str, Path] = {}
     for folder in folders:
         if folder.resolve() in {path.resolve() for path in named.values()}:
@@ -180,7 +180,7 @@ def _name_runs(folders: Sequence[Path]) -> dict[str, Path]:
 
 
 def _read_images(run: StoredRun) -> Iterator[tuple[str, bytes]]:
-    """Yield the names and bytes of the images of a run, each checked by its digest."""
+    """Yield the names and bytes of a run's images, verifying the digest of each."""
     for judged in run.judged():
         if judged.image is None:
             continue
@@ -200,20 +200,20 @@ def _package_versions() -> dict[str, str]:
 
 
 class _BundleWriter:
-    """Writes the files of a bundle, and last its header. The same files give the same bytes."""
+    """Writes the files of a bundle reproducibly, with the header last."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9)
         self._files: dict[str, FileDigest] = {}
 
     def add(self, path: str, data: bytes) -> None:
-        """Add a file; images are stored as they are, because they are compressed already."""
+        """Add a file, storing images uncompressed because they are compressed already."""
         _require_size(path, len(data))
         self._files[path] = FileDigest(hashlib.sha256(data).hexdigest(), len(data))
         self._write(path, data)
 
     def add_records(self, path: str, records: Iterable[Mapping[str, object]]) -> None:
-        """Add records as JSON lines, as `lines_bytes` makes them, without holding them all."""
+        """Add records as JSON lines in the format of `lines_bytes`, without holding them all in memory."""
         digest, size = hashlib.sha256(), 0
         with self._archive.open(path, "w") as file:
             for lines in _join_lines(f"{dumps_storable(record)}\n".encode() for record in records):
@@ -225,7 +225,7 @@ class _BundleWriter:
         self._files[path] = FileDigest(digest.hexdigest(), size)
 
     def finish(self, contents: Mapping[str, object]) -> str:
-        """Write the header, and return the digest of the bundle."""
+        """Write the header and return the digest of the bundle."""
         files = {path: entry._asdict() for path, entry in sorted(self._files.items())}
         header = json_bytes({"kind": KIND, "schema": SCHEMA, **contents, "files": files})
         self._write(HEADER, header)
@@ -235,7 +235,7 @@ class _BundleWriter:
         return digest
 
     def close(self) -> None:
-        """Stop writing, finished or not."""
+        """Close the bundle file, whether or not it is complete."""
         self._archive.close()
 
     def _write(self, path: str, data: bytes) -> None:
@@ -255,7 +255,7 @@ def _set_attributes(entry: zipfile.ZipInfo) -> None:
 
 
 def _join_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines joined to chunks, which compress faster than each alone."""
+    """Yield lines joined into chunks, which compress faster than single lines."""
     chunk = bytearray()
     for line in lines:
         chunk += line

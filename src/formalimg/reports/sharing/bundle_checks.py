@@ -1,4 +1,4 @@
-"""What the verification of a bundle tells, and where runs differ from their own plan or plain data from each other."""
+"""Results of bundle verification, and checks of runs against their own plan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from formalimg.types import Item
 
 
 class BundleFinding(NamedTuple):
-    """Something in a bundle that is not as it should be: where, and what."""
+    """A problem found in a bundle, with its location and description."""
 
     place: str
     text: str
@@ -34,7 +34,7 @@ class BundleFinding(NamedTuple):
 
 
 class Unproven(NamedTuple):
-    """Something in a bundle that does not follow from anything else in it."""
+    """A part of a bundle that cannot be derived from the rest of it."""
 
     what: str  # what it is, in words, such as `images`
     number: int  # how many of it
@@ -66,7 +66,7 @@ class BundleCheck:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing differs and nothing of the plan is missing."""
+        """Whether the bundle has no differences and no missing parts of its plan."""
         return not self.findings and not self.missing
 
     def to_json(self) -> dict[str, object]:
@@ -79,7 +79,7 @@ class BundleCheck:
 
 @dataclass
 class CheckTally:
-    """Collects what the verification of a bundle tells."""
+    """Collects the results of bundle verification."""
 
     findings: list[BundleFinding] = field(default_factory=list)
     verdicts: int = 0
@@ -93,19 +93,19 @@ class CheckTally:
     _unproven: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def differs(self, path: str, text: str) -> None:
-        """Note something that differs."""
+        """Record a difference."""
         self.findings.append(BundleFinding(truncate(path, 200, 60), truncate(text, 400, 100)))
 
     def lacks(self, count: int, subject: str, reason: str) -> None:
-        """Note something of the plan that is not there."""
+        """Record that a part of the plan is missing."""
         self._missing[subject, reason] += count
 
     def cannot_prove(self, count: int, subject: str, reason: str) -> None:
-        """Note something that does not follow from anything else."""
+        """Record a part that cannot be derived from the rest of the bundle."""
         self._unproven[subject, reason] += count
 
     def result(self, digest: str, made_with: str, files: int, *, is_cited: bool) -> BundleCheck:
-        """Return everything that was noted."""
+        """Return the collected results."""
         missing, unproven = (
             tuple(Unproven(subject, count, reason) for (subject, reason), count in counter.items() if count)
             for counter in (self._missing, self._unproven)
@@ -122,7 +122,7 @@ _ABSENT: Final = object()
 
 
 def value_differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield the path of each value that differs, with both values."""
+    """Yield the path of each value that differs, with the old and the new value."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in dict.fromkeys((*new, *old)):
             inner = f"{path}.{name}".lstrip(".")
@@ -136,7 +136,7 @@ def value_differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str,
 
 
 def is_same(old: Any, new: Any) -> bool:
-    """Return whether two values are the same, numbers but for their last digits."""
+    """Return whether two values are equal, ignoring the last digits of floating-point numbers."""
     if isinstance(old, bool) or isinstance(new, bool):
         return old is new
     if isinstance(old, int | float) and isinstance(new, int | float):
@@ -145,14 +145,14 @@ def is_same(old: Any, new: Any) -> bool:
 
 
 def count_leaves(data: Any) -> int:
-    """Return how many values there are in plain data."""
+    """Return the number of values in nested plain data."""
     if isinstance(data, dict | list):
         return sum(map(count_leaves, data.values() if isinstance(data, dict) else data))
     return 1
 
 
 def value_text(value: Any) -> str:
-    """Return a value as it is shown in a message."""
+    """Format a value for a message."""
     return "absent" if value is _ABSENT else truncate(dumps_storable(value), 100, 40)
 
 
@@ -161,7 +161,7 @@ _PREMADE = "folder/"
 
 
 class RunCoverage(NamedTuple):
-    """How much of its plan a run has."""
+    """How much of its plan a run has completed."""
 
     planned: int  # items by samples, as the manifest says
     never_made: int  # those that nobody has tried to make, or that are not even planned
@@ -169,7 +169,7 @@ class RunCoverage(NamedTuple):
 
 
 def run_coverage(manifest: RunManifest, records: RunRecords) -> RunCoverage:
-    """Return how much of its plan a run has."""
+    """Return how much of its plan a run has completed."""
     status = Counter(str(row["status"]) for row in records.tables["pictures"])
     planned = max(sum(1 for _ in records.tables["items"]) * manifest.samples, status.total())
     never_made = status["planned"] + planned - status.total()
@@ -179,7 +179,7 @@ def run_coverage(manifest: RunManifest, records: RunRecords) -> RunCoverage:
 
 
 def item_problems(run: StoredRun, records: RunRecords, items: Mapping[str, Item[object]]) -> Iterator[str]:
-    """Yield where items differ from their records, their keys, and the items of the suite that ship with formalimg."""
+    """Yield the differences between items and their records, their keys, and the shipped items of the suite."""
     keys = {str(row["id"]): str(row["question"]) for row in records.tables["items"]}
     for item in items.values():
         planned = run.items[item.id]
@@ -199,14 +199,14 @@ def item_problems(run: StoredRun, records: RunRecords, items: Mapping[str, Item[
 
 
 class ShippedItem(NamedTuple):
-    """An item that ships with formalimg: the key of what it asks for, and its prompt."""
+    """An item shipped with formalimg: the key of its question, and its prompt."""
 
     question: str
     prompt: str
 
 
 def load_shipped_items(manifest: RunManifest) -> Mapping[str, ShippedItem]:
-    """Return the items of the suite of a run that ship with formalimg, by id; none if no such items do."""
+    """Return the shipped items of the suite of a run by ID, or an empty mapping if there are none."""
     return _load_suite_items(manifest.suite, manifest.suite_version)
 
 
@@ -222,12 +222,12 @@ def _load_suite_items(suite: str, version: str) -> Mapping[str, ShippedItem]:
 
 
 def is_of_shipped(items: Mapping[str, Item[object]], shipped: Mapping[str, ShippedItem]) -> bool:
-    """Return whether items are those that ship, or were: those that others synthesize have other prompts."""
+    """Return whether any item has the ID and prompt of a shipped item, unlike synthesized items."""
     return any(item.id in shipped and item.prompt == shipped[item.id].prompt for item in items.values())
 
 
 def image_row_problems(manifest: RunManifest, records: RunRecords, items: Mapping[str, Item[object]]) -> Iterator[str]:
-    """Yield which rows of images no run has: other seeds, names or statuses, and gaps between samples."""
+    """Yield invalid rows in the image table: wrong seeds, names or statuses, and gaps between samples."""
     samples = defaultdict[str, set[int]](set)
     for row in records.tables["pictures"]:
         item, sample, status = items.get(str(row["item"])), row["sample"], row["status"]
@@ -253,7 +253,7 @@ def image_row_problems(manifest: RunManifest, records: RunRecords, items: Mappin
 
 
 def judge_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
-    """Yield which judges have other settings than their key, and whether the manifest names one of them."""
+    """Yield problems with judges: settings that differ from their key, and references to unlisted judges."""
     judges = run.judges()
     for judge, row in zip(judges, records.tables["judges"], strict=True):
         if judge_key(judge) != row["key"]:
@@ -268,7 +268,7 @@ def judge_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
 
 
 def look_problems(run: StoredRun, outcomes: Mapping[str, Sequence[ImageOutcome]]) -> Iterator[str]:
-    """Yield where the looks of an adaptive run are not those of its verdicts."""
+    """Yield the differences between the looks of an adaptive run and its verdicts."""
     looks = read_looks(run.folder)
     if bool(run.manifest.adaptive) != (looks is not None):
         yield "the manifest and the looks do not agree on whether the run is adaptive"
@@ -296,18 +296,18 @@ _LOOKED: Mapping[str, tuple[bool | None, ...]] = {
 
 
 def count_unjudged(outcomes: Sequence[ImageOutcome]) -> int:
-    """Return how many images have been made and not been judged."""
+    """Return the number of images that have been generated but not judged."""
     return sum(outcome.reason == "not judged" for outcome in outcomes)
 
 
 def count_repeated_images(records: RunRecords) -> int:
-    """Return how many images are the same, byte by byte, as another one of the run."""
+    """Return the number of images that duplicate another image of the run byte for byte."""
     counts = Counter(row["sha256"] for row in records.tables["pictures"] if row["sha256"] is not None)
     return sum(count - 1 for count in counts.values())
 
 
 def stray_verdicts(records: RunRecords) -> int:
-    """Return how many verdicts are about no image of the run, such as of one that was made again since."""
+    """Return the number of verdicts that belong to no current image of the run, for example after regeneration."""
     questions = {str(row["id"]): row["question"] for row in records.tables["items"]}
     present = {(questions.get(str(row["item"])), row["sha256"]) for row in records.tables["pictures"]}
     return sum((row["question"], row["picture"]) not in present for row in records.tables["verdicts"])

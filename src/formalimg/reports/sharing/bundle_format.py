@@ -1,4 +1,4 @@
-"""The format of a bundle: a zip file whose `bundle.json` lists every file with its digest, and its own digest to cite.
+"""The bundle format: a zip file whose `bundle.json` lists all files with digests and has a digest of its own to cite.
 
     bundle.json            schema, versions, runs with their counts, all files with digests
     report.json, report.md the numbers of all runs and judges
@@ -51,7 +51,7 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedE
 
 
 class FileDigest(NamedTuple):
-    """Digest and size of a file of a bundle."""
+    """The digest and size of a file in a bundle."""
 
     sha256: str
     bytes: int
@@ -63,7 +63,7 @@ def table_path(run: str, table: str) -> str:
 
 
 def run_path(run: str, name: str) -> str:
-    """Return the path of another file of a run in a bundle."""
+    """Return the path of any other file of a run in a bundle."""
     return f"runs/{run}/{name}"
 
 
@@ -73,7 +73,7 @@ def image_path(run: str, name: str) -> str:
 
 
 def json_bytes(data: object) -> bytes:
-    """Return data as a JSON file that people can read."""
+    """Return data as readable JSON."""
     return (json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
@@ -83,7 +83,7 @@ def lines_bytes(records: Iterable[Mapping[str, object]]) -> bytes:
 
 
 class BundleReader:
-    """Reads a bundle that may come from anywhere: nothing is unpacked by name, and no more is read than is declared."""
+    """Reads a bundle from an untrusted source, never unpacking files by name or reading more than is declared."""
 
     def __init__(self, path: Path) -> None:
         """Open a bundle and read its header."""
@@ -121,7 +121,7 @@ class BundleReader:
 
     @cached_property
     def declared(self) -> Mapping[str, FileDigest]:
-        """The files that the header lists, with digests and sizes; entries that are none have an empty digest."""
+        """The files listed in the header with their digests and sizes, with an empty digest for invalid entries."""
         files = self.header.get("files")
         digests = {}
         for path, entry in files.items() if isinstance(files, dict) else ():
@@ -132,7 +132,7 @@ class BundleReader:
 
     @cached_property
     def runs(self) -> Mapping[str, Mapping[str, Any]]:
-        """What the header says about each run, by name."""
+        """The header entries of the runs, by name."""
         entries = self.header.get("runs")
         runs: dict[str, Mapping[str, Any]] = {}
         for entry in entries if isinstance(entries, list) else ():
@@ -145,7 +145,7 @@ class BundleReader:
         return runs
 
     def file_digest(self, path: str) -> FileDigest:
-        """Return digest and size of a file as it is."""
+        """Compute the digest and size of a file from its actual content."""
         hashed, size = hashlib.sha256(), 0
         try:
             with self._archive.open(path) as file:
@@ -159,7 +159,7 @@ class BundleReader:
         return FileDigest(hashed.hexdigest(), size)
 
     def read(self, path: str) -> bytes:
-        """Return a file, whatever its digest."""
+        """Read a file without checking its digest."""
         try:
             return self._read(path, MAX_FILE_BYTES)
         except KeyError as error:
@@ -168,7 +168,7 @@ class BundleReader:
             raise FormalimgError(f"{path} cannot be unpacked: {error}") from error
 
     def records(self, path: str) -> list[dict[str, Any]]:
-        """Return the records of a file of JSON lines."""
+        """Read the records of a JSON-lines file."""
         records = []
         for number, line in enumerate(self._lines(path), 1):
             self._values_left -= max(count_values(line, _MAX_VALUES), _MIN_VALUES)
@@ -184,11 +184,11 @@ class BundleReader:
         return records
 
     def tables(self, run: str) -> dict[str, list[dict[str, Any]]]:
-        """Return the rows of all tables of a run."""
+        """Read the rows of all tables of a run."""
         return {table: self.records(table_path(run, table)) for table in table_names()}
 
     def _lines(self, path: str) -> Iterator[bytes]:
-        """Yield the lines of a file without holding all of it."""
+        """Yield the lines of a file without holding all of it in memory."""
         try:
             with self._archive.open(path) as file:
                 while line := file.readline(_MAX_LINE_BYTES + 1):
@@ -214,19 +214,19 @@ class BundleReader:
 
 
 def read_json(text: bytes) -> Any:
-    """Parse JSON that may come from anywhere."""
+    """Parse JSON from an untrusted source."""
     if count_values(text, _MAX_VALUES) > _MAX_VALUES:
         raise ValueError(f"it has more than {_MAX_VALUES:,} values")
     return loads_strict(text)
 
 
 def digest_text(sha256: str) -> str:
-    """Return a digest as it is cited."""
+    """Return a digest in the form used for citations."""
     return f"sha256:{sha256}"
 
 
 def read_digest(text: str) -> str:
-    """Return the digest in a citation, with or without `sha256:`."""
+    """Parse a digest from a citation, with or without `sha256:`."""
     match = _DIGEST.fullmatch(text.strip().lower())
     if match is None:
         raise FormalimgError(f"{text[:80]!r} is not a digest: give sha256: and 64 hexadecimal digits")
@@ -248,7 +248,7 @@ _ENTRY_SIZE, _WIDE = 46, 0xFFFFFFFF
 
 
 def _require_plain_archive(file: IO[bytes]) -> tuple[int, int]:
-    """Refuse a zip file that is out of proportion; return how many entries it declares, and how long their names are.
+    """Raise an error for a suspicious zip file, and return its number of entries and the total length of their names.
 
     Its directory is read by itself before anything is unpacked or remembered: a few bytes may stand for gigabytes, as
     compressed zeros, many entries for the same bytes, or millions of entries.
@@ -282,7 +282,7 @@ def _require_plain_archive(file: IO[bytes]) -> tuple[int, int]:
 
 
 def _read_entry(directory: bytes, offset: int) -> tuple[bytes, int, int, int, int, int]:
-    """Return signature, compressed and unpacked size, and the lengths of name, extra fields and comment of an entry."""
+    """Return the signature, packed and unpacked size, and lengths of name, extra fields and comment of an entry."""
     signature, way, packed, unpacked, name, extra, comment = _ENTRY.unpack_from(directory, offset)
     if way not in (_STORED, _DEFLATED):
         raise ValueError(f"it has files that are compressed in the way {way}, and no bundle has")
@@ -300,7 +300,7 @@ def _read_entry(directory: bytes, offset: int) -> tuple[bytes, int, int, int, in
 
 
 def _find_directory(file: IO[bytes], size: int) -> tuple[int, int]:
-    """Return where the directory of a zip file begins, and its length."""
+    """Return the offset and the length of a zip file's central directory."""
     first = max(0, size - _END_SIZE - _MAX_COMMENT - _LOCATOR_SIZE - _END64_SIZE)
     file.seek(first)
     tail = file.read(size - first)

@@ -1,4 +1,4 @@
-"""Verification of bundles: everything that follows from something else in a bundle is computed again."""
+"""Verification of bundles: recompute everything that can be derived from other parts of a bundle."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MAX_IMAGES_JUDGED = 100
 
 
 def verify_bundle(path: str | Path, digest: str | None = None, *, all_images: bool = False) -> BundleCheck:
-    """Compute everything in a bundle again that follows from something else in it.
+    """Verify a bundle by recomputing everything that can be derived from other parts of it.
 
     That are digests, counts, keys, seeds, verdicts (from raw answers, stored scenes, and images where the judge is
     computed here), and every number of the report. After a wrong digest nothing more is read.
@@ -75,7 +75,7 @@ def verify_bundle(path: str | Path, digest: str | None = None, *, all_images: bo
 
 
 def unpack_bundle(path: str | Path, folder: str | Path, digest: str | None = None) -> tuple[Path, ...]:
-    """Write the runs of a bundle as run folders, with the images that it has; return them."""
+    """Write the runs of a bundle as run folders, including any images in the bundle, and return the folders."""
     with closing(BundleReader(Path(path))) as reader:
         tally = CheckTally()
         if not check_digests(reader, None if digest is None else read_digest(digest), tally):
@@ -91,7 +91,7 @@ def unpack_bundle(path: str | Path, folder: str | Path, digest: str | None = Non
 
 
 def check_digests(reader: BundleReader, cited: str | None, tally: CheckTally) -> bool:
-    """Compare the digest of the bundle with the one that was cited, and then those of all files with its header."""
+    """Compare the digest of the bundle with the cited digest, and those of its files with the header."""
     digest = digest_text(reader.digest)
     if cited is not None and cited != reader.digest:
         tally.differs(HEADER, f"the bundle is {digest}, and {digest_text(cited)} was cited")
@@ -124,7 +124,7 @@ def _read_records(reader: BundleReader, run: str) -> RunRecords:
 
 
 class _Verification:
-    """Checks a bundle from the outside to the inside."""
+    """Verifies a bundle, from its digests to its verdicts and report."""
 
     def __init__(self, reader: BundleReader, max_images: int | None) -> None:
         self._reader = reader
@@ -132,7 +132,7 @@ class _Verification:
         self.tally = CheckTally()
 
     def run(self, cited: str | None) -> None:
-        """Check everything; stop after a wrong digest."""
+        """Run all checks, stopping after a wrong digest."""
         if not check_digests(self._reader, cited, self.tally):
             return
         try:
@@ -163,7 +163,7 @@ class _Verification:
                 self.tally.differs(f"{HEADER}, {run}", f"{text}, and the records have {dumps_storable(value)}")
 
     def _check_run_files(self, records: Mapping[str, RunRecords]) -> None:
-        """Find files that belong to no run: they would be under the digest, and nobody would look at them."""
+        """Report files that belong to no run, which would otherwise be included in the digest without being checked."""
         files = ("run.toml", *(f"{table}.jsonl" for table in table_names()), *JOURNALS)
         expected = {REPORT, TABLES, *(run_path(name, file) for name in records for file in files)}
         images = tuple(image_path(name, "") for name in records)  # which are compared with their records
@@ -172,7 +172,7 @@ class _Verification:
                 self.tally.differs(path, "it belongs to no run of the bundle")
 
     def _check_images(self, run: str, records: RunRecords) -> None:
-        """Compare the images with the digests and sizes of their records, and the records with the images."""
+        """Compare images with the digests and sizes in their records, and records with the images."""
         rows = {image_path(run, str(row["file"])): row for row in records.tables["pictures"] if row["file"]}
         folder = image_path(run, "")
         present = {path for path in self._reader.names if path.startswith(folder)}
@@ -240,7 +240,7 @@ class _Verification:
                 tally.cannot_prove(1, "files", f"{run_path(name, journal)} is a journal that no number follows from")
 
     def _check_sample(self, checks: list[ImageCheck]) -> None:
-        """Let judges that are computed here look at images again: at all of them, or at some chosen by the digest."""
+        """Rerun local judges on all images, or on a sample selected by the digest."""
         tally, max_images = self.tally, self._max_images
         tally.images_to_judge = len(checks)
         if max_images is not None and len(checks) > max_images:
@@ -259,7 +259,7 @@ class _Verification:
             run_sync(judge_again)
 
     def _check_report(self, made: Mapping[str, bytes]) -> None:
-        """Compare the numbers of the report with those that the verdicts make, value by value."""
+        """Compare the numbers of the report value by value with those computed from the verdicts."""
         for path, data in made.items():
             stated = self._reader.declared[path].bytes if path in self._reader.declared else 0
             if stated > len(data) + _MAX_MORE_BYTES:

@@ -1,4 +1,4 @@
-"""Runs on the Hugging Face Hub: images, verdicts, manifest, bundle and data card as one dataset."""
+"""Push runs to the Hugging Face Hub: images, verdicts, manifest, bundle and data card as one dataset."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REPLACED = [f"{IMAGES}/*", "figures/*", VERDICTS, BUNDLE]
 
 
 class PushedRun(NamedTuple):
-    """A run that was pushed."""
+    """The result of pushing a run."""
 
     address: str  # the page of the dataset
     commit: str  # the commit
@@ -42,7 +42,7 @@ class PushedRun(NamedTuple):
 
 
 def read_hub_address(address: str) -> str:
-    """Return the dataset that an address names, as `OWNER/NAME`."""
+    """Parse the address of a dataset into `OWNER/NAME`."""
     match = _ADDRESS.fullmatch(address)
     if match is None:
         raise FormalimgError(f"cannot push to {address[:120]!r}: write hf://datasets/OWNER/NAME")
@@ -58,7 +58,7 @@ def push_run(
     private: bool = False,
     licence: str = "",
 ) -> PushedRun:
-    """Push a run to a dataset on the Hub, in one commit; the dataset is created if necessary."""
+    """Push a run to a dataset on the Hub in a single commit, creating the dataset if needed."""
     dataset = read_hub_address(address)
     api = _open_hub()
     with tempfile.TemporaryDirectory(prefix="formalimg-push-") as temporary:
@@ -82,7 +82,7 @@ def push_run(
 def stage_dataset(
     folder: str | Path, stage: Path, dataset: str, made_with: str, *, images: bool = True, licence: str = ""
 ) -> tuple[int, int, str]:
-    """Write the files of the dataset of a run into an empty folder; return its images, rows and the bundle's digest.
+    """Write the dataset files of a run to an empty folder; return the image and row counts and the bundle digest.
 
     With images it is an ImageFolder: `images/metadata.jsonl` has a row for each of them. Images without a verdict have
     a row that says why. What has no image has a row in `verdicts.jsonl`, which lists all.
@@ -133,7 +133,7 @@ def _verdict_row(run: StoredRun, judged: Judged) -> dict[str, object]:
 
 
 def _open_hub() -> Any:
-    """Return the client of the Hub, with the token of the user."""
+    """Return a Hub client that uses the token of the user."""
     try:
         from huggingface_hub import HfApi, get_token
     except ImportError as error:
@@ -149,7 +149,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 def data_card(
     manifest: RunManifest, dataset: str, card: str, digest: str, rows: int, images: int, licence: str = ""
 ) -> str:
-    """Return the data card, in Markdown with the metadata that the Hub reads."""
+    """Return the data card as Markdown, with the metadata block that the Hub reads."""
     title = ", ".join(filter(None, [f"{manifest.model.name} on {suite(manifest.suite).title}", manifest.items_label]))
     if images == rows:
         contents = f"{count_noun(images, 'image')}, each with its prompt, its verdict, and what it fails to show."
@@ -185,7 +185,7 @@ def data_card(
 
 
 def _metadata_lines(manifest: RunManifest, title: str, rows: int, images: int, licence: str) -> Iterator[str]:
-    """Yield lines of YAML; strings of JSON are strings of YAML."""
+    """Yield the metadata as lines of YAML, with strings quoted as in JSON."""
     size = next((name for limit, name in _SIZES if rows < limit), "n>1M")
     if licence:
         yield f"license: {json.dumps(licence)}"

@@ -1,4 +1,4 @@
-"""The model-card section of a run: its numbers with intervals, figures, what fails, and how to reproduce it."""
+"""The model-card section of a run: its numbers with intervals, figures, failures, and how to reproduce it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def model_card(
 
 
 def _headline_text(row: RunRow, section: Section) -> str:
-    """Return the result in a sentence or two: the overall rate with its interval, coverage, and G."""
+    """Return one or two sentences on the result: the overall rate with its interval, coverage, and G."""
     overall, manifest, suite = row.summary.overall, row.manifest, section.suite
     judge = manifest.judge.name if manifest.judge else None
     name = f"**{markdown_escape(manifest.model.name)}**"
@@ -117,7 +117,7 @@ def _figure_text(path: Path, figure: Figure, beside: Path | None, section: Secti
 
 
 def _failure_lines(run: StoredRun, row: RunRow, section: Section, marks: str) -> Iterator[str]:
-    """Yield which kinds of clauses fail most, and some images that failed, in words."""
+    """Yield the kinds of clauses that fail most often, and descriptions of a few failed images."""
     failures = find_failures(run, None, _MAX_FAILURES)
     if not failures or section.suite.has_scores:
         return
@@ -145,14 +145,14 @@ _WITHOUT_WORDS = "-without-words"
 
 
 class Reproduction(NamedTuple):
-    """How to make a run again."""
+    """Commands and notes for reproducing a run."""
 
     commands: tuple[str, ...]  # the commands, in their order
     notes: tuple[str, ...]  # what the commands alone do not say
 
 
 def reproduction(run: StoredRun) -> Reproduction:
-    """Return the commands that ask for the same images and judge, and what else it takes to get the same verdicts."""
+    """Return the commands that repeat a run with the same images and judge, and notes on what else is needed."""
     manifest = run.manifest
     if manifest.imported:
         note = f"The answers were imported from {manifest.imported}; the images are not part of it."
@@ -177,7 +177,7 @@ def reproduction(run: StoredRun) -> Reproduction:
 
 
 def _setting_options(manifest: RunManifest) -> list[str]:
-    """Return the options that shape images, but for those that have the default value of every run."""
+    """Return the image-related options of a run that differ from their defaults."""
     is_image, without_words = manifest.task == "image", manifest.condition.endswith(_WITHOUT_WORDS)
     values = {
         "--samples": (manifest.samples, 1),
@@ -196,12 +196,12 @@ def _setting_options(manifest: RunManifest) -> list[str]:
 
 
 def _option_words(name: str, value: str) -> list[str]:
-    """Return an option with its value, in one word where the value would be taken for an option itself."""
+    """Return an option and its value as arguments, joined by `=` if the value starts with a dash."""
     return [f"{name}={value}"] if value.startswith("-") else [name, value]
 
 
 def _selection_options(run: StoredRun) -> list[str] | None:
-    """Return the options that select the items of a run among those of the suite; None if they are other items."""
+    """Return the options that select a run's items from its suite, or None if the suite has other items."""
     manifest = run.manifest
     try:
         everything = load(manifest.suite)
@@ -236,7 +236,7 @@ _OPTION = re.compile(r"(?:^|[\s(`])-{1,2}[a-z]|\bformalimg [a-z]+")
 
 
 def plain_caption(text: str, *, is_whole: bool) -> str:
-    """Return a caption or remark without sentences that name options or commands."""
+    """Return a caption or remark without sentences that mention options or commands."""
     sentences = (_HINTS.sub("", sentence) for sentence in re.split(r"(?<=[.:;]) (?=[A-Z])", text))
     return " ".join(
         sentence for sentence in sentences if not (_OPTION.search(sentence) or (is_whole and _RULE.match(sentence)))

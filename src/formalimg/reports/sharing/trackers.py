@@ -1,4 +1,4 @@
-"""Experiment trackers: write a run to W&B, MLflow or TensorBoard with their own libraries."""
+"""Experiment trackers: log a run to W&B, MLflow or TensorBoard through their own libraries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COLUMNS = ("item", "level", "sample", "prompt", "what failed", "score")
 
 
 class Tracker(NamedTuple):
-    """A tracker and where in it runs are logged, as in `tensorboard:logs`."""
+    """A tracker and the location of its logs, as in `tensorboard:logs`."""
 
     name: str  # wandb, mlflow or tensorboard
     # the project of wandb, the tracking URI of mlflow, the folder of tensorboard; empty for the default
@@ -42,7 +42,7 @@ class Tracker(NamedTuple):
 
 
 def read_tracker(text: str) -> Tracker:
-    """Return the tracker that a text names, with its place after a colon, if its library is installed."""
+    """Parse a tracker name with an optional location after a colon, and check that its library is installed."""
     name, _, location = text.partition(":")
     if name not in _LIBRARIES:
         raise FormalimgError(f"there is no tracker {name[:40]!r}: name one of {', '.join(_LIBRARIES)}")
@@ -53,7 +53,7 @@ def read_tracker(text: str) -> Tracker:
 
 
 def log_run(run: TrackedRun, tracker: Tracker) -> str:
-    """Write a run to a tracker, in place of what was logged of the same run before; return where it is."""
+    """Log a run to a tracker, replacing earlier logs of the same run, and return the location."""
     try:
         return _WRITERS[tracker.name](run, tracker.place)
     except FormalimgError:
@@ -88,7 +88,7 @@ def _log_tensorboard(run: TrackedRun, location: str) -> str:
 
 
 def _folder_name(run: TrackedRun) -> str:
-    """Return the name of a run as that of a folder; a name that cannot be one is cut, and has the key of the run."""
+    """Return a folder name for a run, shortened with the run key appended if the name is too long."""
     name = re.sub(r"[/\\]", "-", visible(run.name, one_line=True))
     return name if len(name.encode()) <= _MAX_FOLDER_NAME else f"{name[:40]}-{run.key[:8]}"
 
@@ -126,7 +126,7 @@ def _log_mlflow(run: TrackedRun, location: str) -> str:
 
 
 def _require_inside(uri: str, artifacts: str) -> None:
-    """Refuse a folder of MLflow that came with somebody else's files and sends artifacts elsewhere."""
+    """Raise an error for an untrusted MLflow folder that would send artifacts elsewhere."""
     if "://" in uri:
         return
     scheme, _, path = artifacts.rpartition("://")
@@ -138,7 +138,7 @@ def _require_inside(uri: str, artifacts: str) -> None:
 
 
 def _require_no_local_address() -> None:
-    """Refuse settings of W&B in the current folder that decide where the key is sent."""
+    """Raise an error if W&B settings in the current folder decide where the API key is sent."""
     if os.environ.get("WANDB_BASE_URL"):
         return
     for path in (Path("wandb/settings"), Path(".wandb/settings")):
@@ -191,7 +191,7 @@ def _failure_cells(failure: Failure) -> list[Any]:
 
 
 def _load_small_image(failure: Failure) -> Any:
-    """Return the image of a failure, no larger than a page needs; None if it cannot be read."""
+    """Return a thumbnail of a failed image, or None if it cannot be read."""
     try:
         image = failure.image.copy()
     except FormalimgError:
@@ -221,7 +221,7 @@ MAX_FAILURES = 24
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """A run as trackers show it."""
+    """The data of a run to be logged."""
 
     name: str  # its name: that of its folder, with the judge where the run has several
     key: str  # a text of 32 hexadecimal digits by which the same run and judge are found again
@@ -240,7 +240,7 @@ def read_tracked_run(
     max_failures: int = MAX_FAILURES,
     profile: Profile | None = None,
 ) -> TrackedRun:
-    """Return what trackers are told about a run."""
+    """Read the data of a run to be logged."""
     from formalimg.reports.comparison import compare  # here, so that a tracker is checked without it
 
     path = Path(folder)
@@ -277,7 +277,7 @@ def read_tracked_run(
 
 
 def _rate_numbers(name: str, value: float | None, interval: tuple[float, float] | None) -> dict[str, float]:
-    """Return a rate and the ends of its interval; nothing where there is no value, which is never 0."""
+    """Return a rate and the ends of its interval, or nothing if the rate has no value."""
     if value is None:
         return {}
     ends = {} if interval is None else {f"{name}_low": interval[0], f"{name}_high": interval[1]}

@@ -1,4 +1,4 @@
-"""All verdicts of a run, made again from their records, and those that can be made again from images."""
+"""Recompute all verdicts of a run from their records, and find those that can be recomputed from images."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from formalimg.types import Item, Judge, Part, Unscored, Verdict
 
 
 class ImageCheck(NamedTuple):
-    """A verdict that can be made again from its image: where it is stored, what it is about, and the image."""
+    """A verdict that can be recomputed from its image, with its location, its item and the image."""
 
     place: str
     subject: str
@@ -43,7 +43,7 @@ class ImageCheck(NamedTuple):
 
 
 class VerdictReplay:
-    """Makes the verdicts of a run again.
+    """Recomputes the verdicts of a run.
 
     Attributes:
         image_checks: the verdicts that can be made again from images of the bundle, once `check` is done.
@@ -66,7 +66,7 @@ class VerdictReplay:
         self.image_checks: list[ImageCheck] = []
 
     async def check(self) -> None:
-        """Make all verdicts again from what is on record."""
+        """Recompute all verdicts from their records."""
         outcomes: dict[str, Sequence[ImageOutcome]] = {}
         for judge in self._run.judges():
             with closing(open_run(self._run.folder, judge)) as by_judge:
@@ -142,7 +142,7 @@ class VerdictReplay:
         tally.cannot_prove(has_words, "explanations", "texts that no number follows from")
 
     def _add_image_check(self, judged: Judged, judge: Identity, local: Judge | None) -> bool:
-        """Note that a verdict can be made again from its image; return whether it can."""
+        """Record that a verdict can be recomputed from its image, and return whether it can."""
         verdict, key = judged.verdict, (judged.outcome.item, judged.outcome.sample)
         by_rule = isinstance(verdict, Verdict) and verdict.evidence.get(RULE) == FLAT
         path = image_path(self._name, str(self._files[key]))
@@ -188,13 +188,13 @@ FLAT = "flat colour"
 
 
 def score_problem(verdict: Verdict | Unscored, score: float | None) -> str | None:
-    """Return why a stored score is not that of the verdict's parts; None if it is."""
+    """Return why a stored score differs from that of the verdict's parts, or None if it does not."""
     made = verdict.score if isinstance(verdict, Verdict) else None
     return None if is_same(score, made) else f"its score is {value_text(score)}, and its parts make {value_text(made)}"
 
 
 def rule_problem(verdict: Verdict, *, judges_layouts: bool) -> str | None:
-    """Return why a verdict cannot be one by a rule about the file, which fails and has no parts; None if it can."""
+    """Return why a verdict cannot have been made by a file rule, or None if it can."""
     rule = verdict.evidence[RULE]
     if rule != FLAT and not judges_layouts:
         return f"it fails by the rule {value_text(rule)}, which its judge does not have"
@@ -203,7 +203,7 @@ def rule_problem(verdict: Verdict, *, judges_layouts: bool) -> str | None:
 
 
 def size_problem(data: bytes, width: object, height: object) -> str | None:
-    """Return why an image does not have the size on record, on which boxes in pixels depend; None if it does."""
+    """Return why an image does not have the recorded size, on which pixel boxes depend, or None if it does."""
     size = image_size(data)
     if size == (width, height):
         return None
@@ -214,7 +214,7 @@ def size_problem(data: bytes, width: object, height: object) -> str | None:
 async def record_problems(
     judge: RecordedJudge, item: Item[object], stored: Verdict | Unscored, size: tuple[int, int]
 ) -> list[str]:
-    """Return what does not follow from the records of a verdict, made again by its judge."""
+    """Return the differences between a stored verdict and the one its judge derives from the records."""
     source = "raw answers" if judge.source(item) == "answers" else "scene"
     verb = "make" if source == "raw answers" else "makes"
     try:
@@ -237,7 +237,7 @@ async def record_problems(
 
 
 async def image_problems(judge: Judge | None, item: Item[object], stored: Verdict | Unscored, data: bytes) -> list[str]:
-    """Return what is not as it comes out when the image is looked at again."""
+    """Return the differences between a stored verdict and a new verdict on the image."""
     image = inspect(data)
     if isinstance(image, Unscored):
         return [f"its image was made, and cannot be read: {image.detail}"]
@@ -281,7 +281,7 @@ def _part_differences(stored: Sequence[Part], made: Sequence[Part], makes: str) 
 
 
 def _facts_without_texts(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """Return evidence as plain data, without texts."""
+    """Return evidence as plain data with texts removed."""
 
     def without_texts(value: Any) -> Any:
         if isinstance(value, dict):
@@ -293,7 +293,7 @@ def _facts_without_texts(evidence: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _box_differences(stored: Any, made: Any) -> list[str]:
-    """Return whether two scenes have other objects, or the same at other places."""
+    """Return a message if two scenes differ in their objects or box positions."""
     try:
         old, new = (
             sorted((obj["label"], obj.get("color") or "", *obj["box_2d"]) for obj in scene["objects"])

@@ -35,7 +35,7 @@ def csv_rows(table: Table, row: TableRow) -> Iterator[dict[str, object]]:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]], *, header: bool = True) -> str:
-    """Return rows as CSV; what a row does not have is empty. No cell is executed by a spreadsheet."""
+    """Return rows as CSV with missing fields empty and with cells that no spreadsheet executes as formulas."""
     return csv_table([*([columns] if header else []), *([row.get(name) for name in columns] for row in rows)])
 
 
@@ -82,7 +82,7 @@ def json_interval(interval: Interval | None) -> list[float] | None:
 
 
 def export_label(text: str) -> str:
-    """Return a label as CSV and JSON files have it: they keep the word of earlier versions, so that scripts go on."""
+    """Return a label for CSV and JSON files, using the wording of earlier versions for compatibility."""
     return text.replace("image", "picture")
 
 

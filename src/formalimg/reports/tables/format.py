@@ -1,4 +1,4 @@
-"""Numbers, intervals and counts as text, what levels and numbers are called: the same in all formats."""
+"""Format numbers, intervals and counts as text, and name levels and measures, consistently in all formats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WITHOUT_INTERVAL = frozenset({"share", "steps", "p", "decimal", "dollars", "cou
 
 
 def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  # the field's name
-    """Return a number as text, without interval and mark: `86.5`, `0.87`, `+0.07`, `$0.0038`, `1,234`."""
+    """Format a number without its interval and mark: `86.5`, `0.87`, `+0.07`, `$0.0038`, `1,234`."""
     if value is None:
         return NOTHING
     match type:
@@ -52,7 +52,7 @@ def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  #
 
 
 def format_interval(interval: Interval | None, type: ColumnType, *, compact: bool = False) -> str:  # noqa: A002
-    """Return an interval as text: `81.0–90.6`, `0.81 to 0.91`; empty if there is none.
+    """Format an interval: `81.0–90.6`, `0.81 to 0.91`; empty if there is none.
 
     Compact percents have no decimals; they are rounded outwards. Scores keep theirs, as everywhere: the same digits
     must not be two intervals.
@@ -67,13 +67,13 @@ def format_interval(interval: Interval | None, type: ColumnType, *, compact: boo
 
 
 def _round_outwards(interval: Interval) -> tuple[int, int]:
-    """Return the ends of an interval as whole percents."""
+    """Return the ends of an interval as whole percentages, rounded outwards."""
     # Rounded first, because 100 * 0.29 is a little less than 29.
     return floor(round(100 * interval.low, 9)), ceil(round(100 * interval.high, 9))
 
 
 def number_text(number: Number, column: Column) -> str:
-    """Return a number without its interval and mark."""
+    """Format a number without its interval and mark."""
     if column.type == "scored" and number.scored is not None:
         return f"{number.scored}/{number.expected}"
     if column.type == "rank" and number.interval is not None:
@@ -87,17 +87,17 @@ def number_text(number: Number, column: Column) -> str:
 
 
 def incomplete_mark(number: Number, column: Column) -> str:
-    """Return the mark of an incomplete number; empty if it is complete."""
+    """Return the mark of an incomplete number, or an empty string for a complete one."""
     return INCOMPLETE if number.is_incomplete and column.type != "scored" else ""
 
 
 def interval_text(number: Number, column: Column, *, compact: bool = False) -> str:
-    """Return the interval of a number as its column writes it; empty if there is none."""
+    """Format the interval of a number in the style of its column, or return an empty string if there is none."""
     return "" if number.value is None else format_interval(number.interval, column.type, compact=compact)
 
 
 def bounds_text(number: Number, column: Column) -> str:
-    """Return the bounds for missing verdicts, such as `↓55 ↑70`; empty if no verdict is missing.
+    """Format the bounds for missing verdicts, such as `↓55 ↑70`; empty if no verdict is missing.
 
     They are not written as an interval, which says something else.
     """
@@ -113,7 +113,7 @@ def bounds_text(number: Number, column: Column) -> str:
 def cell_text(
     cell: Cell, column: Column, *, mark_first: bool = False, compact: bool = False, bounds: bool = True
 ) -> str:
-    """Return a cell as text, with mark and bounds of incomplete numbers and the interval: `86.5† (81–91) ↓78 ↑92`."""
+    """Format a cell with its interval, and the mark and bounds of an incomplete number: `86.5† (81–91) ↓78 ↑92`."""
     number = as_number(cell, column)
     if number is None:
         return str(cell)
@@ -127,7 +127,7 @@ def cell_text(
 
 
 def notes_of(table: Table, *, compact: bool = False, bounds: bool = True) -> tuple[str, ...]:
-    """Return the caption and the remarks of a table; the caption also explains intervals and marks that are shown."""
+    """Return the caption and remarks of a table, with an explanation of any intervals and marks in the caption."""
     numbers = [
         (number, column)
         for n, column in enumerate(table.columns)
@@ -146,7 +146,7 @@ def notes_of(table: Table, *, compact: bool = False, bounds: bool = True) -> tup
 
 
 def caption_text(table: Table) -> str:
-    """Return the caption and the remarks of a table in one paragraph."""
+    """Return the caption and remarks of a table as one paragraph."""
     return " ".join(notes_of(table, compact=True))
 
 
@@ -156,22 +156,22 @@ def count_noun(count: int, noun: str) -> str:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Return names as in a sentence: `a`, `a and b`, `a, b and c`."""
+    """Join names as in a sentence: `a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def unit_of(suite: Benchmark) -> str:
-    """Return what follows a number of the suite in a sentence."""
+    """Return the unit of the suite's numbers, which is ` %` or empty."""
     return "" if suite.has_scores else " %"
 
 
 def axis_label(value: float, suite: Benchmark) -> str:
-    """Return a number at an axis: `20 %`, or `0.2`."""
+    """Format a number as an axis label: `20 %`, or `0.2`."""
     return f"{value:.1f}" if suite.has_scores else f"{100 * value:.0f} %"
 
 
 def generalizability_text(summary: Summary) -> str:
-    """Return G without its interval, with the mark of numbers for which not all images were scored."""
+    """Format G without its interval, marked if some images were not scored."""
     general, overall = summary.generalizability, summary.overall
     if general is None or general.value is None:
         return NOTHING
@@ -179,22 +179,22 @@ def generalizability_text(summary: Summary) -> str:
 
 
 def generalizability_interval(general: Generalizability) -> str:
-    """Return the interval of G as text: `4–10`; empty if there is none."""
+    """Format the interval of G: `4–10`; empty if there is none."""
     return "" if general.low is None or general.high is None else f"{general.low}–{general.high}"
 
 
 def epsilon_text(epsilon: float) -> str:
-    """Return the rate to hold, such as `0.7`."""
+    """Format the threshold of G, such as `0.7`."""
     return f"{epsilon:g}"
 
 
 def join_counts(counts: Mapping[str, int]) -> str:
-    """Return counts in a sentence: `3 refused, 1 judge failed`."""
+    """Join counts for a sentence: `3 refused, 1 judge failed`."""
     return ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
 
 
 def shorten_text(text: str, max_length: int) -> str:
-    """Return text on one line, cut at the end where it is too long."""
+    """Truncate text to `max_length` on a single line."""
     line = " ".join(text.split())
     return line if len(line) <= max_length else f"{line[: max_length - 1].rstrip()}…"
 
@@ -219,20 +219,20 @@ FAILURES_COUNTED = "Only scored images count, without those that failed by rule,
 
 
 def level_head(suite: Benchmark, level: int) -> str:
-    """Return what a level is called below the word for levels: `3`; or its own name, such as `L3`."""
+    """Return the column heading of a level: `3` under the word for levels, or its own name, such as `L3`."""
     return suite.level_names.get(level, str(level))
 
 
 def level_word(suite: Benchmark) -> str:
-    """Return the word for the levels, such as `K`; empty where they have names of their own."""
+    """Return the word for levels, such as `K`, or an empty string if levels have names of their own."""
     return "" if suite.level_names else suite.level
 
 
 def level_name(suite: Benchmark, level: int) -> str:
-    """Return what a level is called by itself: `K 3`, or `L3`."""
+    """Return the full name of a level: `K 3`, or `L3`."""
     return f"{level_word(suite)} {level_head(suite, level)}".strip()
 
 
 def rule_text(missing: MissingPolicy, *, of_scores: bool = False) -> str:
-    """Return the rule for missing verdicts or scores, with its name."""
+    """Return a description of the policy for missing verdicts or scores, including its name."""
     return f"{(SCORE_RULES if of_scores else RULES)[missing]} (missing: {missing})"

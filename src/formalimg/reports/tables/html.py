@@ -16,7 +16,7 @@ _MAX_ROWS = 30
 
 
 def render_html(table: Table, tones: Mapping[str, str] | None = None, *, heading: bool = True) -> str:
-    """Return a table as an HTML fragment: heading, table, caption and remarks. All texts are escaped."""
+    """Return a table as an HTML fragment of heading, table, caption and remarks, with all texts escaped."""
     columns = []
     for n, column in enumerate(table.columns):
         numbers = (number_in(table, row, n) for row in table.rows)
@@ -51,7 +51,7 @@ class _HtmlColumn(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The CSS class of its heading, which stands over the numbers of its column, not over their intervals."""
+        """The CSS class of the heading, which aligns it with the numbers of the column rather than their intervals."""
         if self.column.is_left and self.is_detail:
             return "words"
         if self.column.starts:
@@ -64,7 +64,7 @@ class _HtmlColumn(NamedTuple):
 
 
 def _build_cell(table: Table, row: TableRow, n: int, html_column: _HtmlColumn) -> dict[str, object]:
-    """Return a cell; `interval` is None where the column has none, and empty where only this number has none."""
+    """Return the data of a cell, whose `interval` is None if the column has none and empty if the number has none."""
     column, number = html_column.column, number_in(table, row, n)
     kind = "" if html_column.kind == "ranged" else html_column.kind
     if number is None:
@@ -87,7 +87,7 @@ def _build_cell(table: Table, row: TableRow, n: int, html_column: _HtmlColumn) -
 
 
 def _counts_title(number: Number, column: Column) -> str:
-    """Return the counts behind a number, and the interval where it is shown rounded."""
+    """Return the counts behind a number, and its exact interval if it is shown rounded."""
     if number.value is None:
         return ""
     counts = []

@@ -57,7 +57,7 @@ _LIGATURES = {"--", "``", "''", ",,", "!`", "?`"}
 
 
 def render_latex(table: Table) -> Iterator[str]:
-    """Yield the table as one or more `table*` environments; a long one is continued on the next page."""
+    """Yield a table as `table*` environments, continuing long tables on the next page."""
     for numbers in _split_pages(table):
         note = caption_text(table)
         # A caption that begins with the title does not repeat it.
@@ -66,7 +66,7 @@ def render_latex(table: Table) -> Iterator[str]:
 
 
 def _split_pages(table: Table) -> Iterator[range]:
-    """Yield the rows of each page; one with compact intervals has two lines, and three with bounds."""
+    """Yield the rows of each page, counting two lines for rows with compact intervals and three with bounds."""
     start = lines = 0
     for number, row in enumerate(table.rows):
         height = 1 + len(_lines_below(table, row))
@@ -79,14 +79,14 @@ def _split_pages(table: Table) -> Iterator[range]:
 
 
 def latex_escape(text: str) -> str:
-    """Return text that LaTeX prints as it is. A character that it may have no letter for becomes its code, U+6A21."""
+    """Escape text for LaTeX, replacing characters that fonts may lack with their code, such as U+6A21."""
     line = " ".join(normalize("NFC", text).split())
     pairs = zip(line, f"{line[1:]} ", strict=False)
     return "".join(_escape_character(first) + "{}" * (first + second in _LIGATURES) for first, second in pairs)
 
 
 def latex_row(cells: Iterable[str]) -> str:
-    """Return escaped cells as one row of a table."""
+    """Join escaped cells into a table row."""
     row = " & ".join(cells)
     # LaTeX would take either for an option of what ends the row before.
     guard = "{}" if row.startswith(("[", "*")) else ""
@@ -158,7 +158,7 @@ def _first_lines(table: Table, row: TableRow) -> Iterator[str]:
 
 
 def _lines_below(table: Table, row: TableRow) -> list[list[str]]:
-    """Return what stands in small letters below each number of a row: compact intervals, then bounds, if any."""
+    """Return the small lines below the numbers of a row: compact intervals, then bounds, if any."""
     numbers = [
         number_in(table, row, n) if column.interval == "compact" else None for n, column in enumerate(table.columns)
     ]

@@ -17,7 +17,7 @@ _BLOCK = re.compile(r"^(?:\d{1,9}(?=[.)](?:\s|$))|(?=#{1,6}(?:\s|$)|>|[+-](?:\s|
 
 
 def render_markdown(table: Table, heading: int = 2) -> str:
-    """Return a heading of this level, the table, its caption, and its remarks as a list."""
+    """Return a table as Markdown: a heading of the given level, the table, its caption, and its remarks as a list."""
     caption, *remarks = notes_of(table, compact=True) or ("",)
     lines = [
         f"{'#' * heading} {markdown_escape(table.title)}",
@@ -39,13 +39,13 @@ def render_markdown(table: Table, heading: int = 2) -> str:
 
 
 def markdown_escape(text: str) -> str:
-    """Return text on one line in which nothing is markup, wherever it stands; names may contain anything."""
+    """Escape text for Markdown, on one line and without any markup."""
     text = visible(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;")
     return _BLOCK.sub(r"\g<0>\\", _MARKUP.sub(r"\\\g<0>", text))
 
 
 def markdown_code(lines: Iterable[str], language: str) -> str:
-    """Return a block of code, which ends where it should; control characters in it are written out."""
+    """Return a fenced code block that its lines cannot end early, with control characters escaped."""
     code = [visible(line, one_line=True) for line in lines]
     longest = max((len(run) for line in code for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)

@@ -1,4 +1,4 @@
-"""The table model: typed columns, rows of cells, notes, and where the table belongs in a document."""
+"""The table model: typed columns, rows of cells, notes, and the placement of the table in a document."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Estimate(Protocol):
 
 
 class Number(NamedTuple):
-    """A number in a table, with what is known about it.
+    """A number in a table, with its interval and counts.
 
     Attributes:
         value: the number; None if unknown. Percents, scores and shares are 0 to 1.
@@ -75,14 +75,14 @@ class Number(NamedTuple):
 
     @property
     def plus_minus(self) -> float | None:
-        """What follows the ±."""
+        """The half-width shown after ±."""
         if self.margin is not None or self.interval is None or self.value is None:
             return self.margin
         return max(self.value - self.interval.low, self.interval.high - self.value)
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether some of the images behind it were not scored."""
+        """Whether some of the images behind the number were not scored."""
         if self.value is None:
             return False
         if self.coverage is not None:
@@ -90,7 +90,7 @@ class Number(NamedTuple):
         return self.scored is not None and self.expected is not None and self.scored < self.expected
 
     def missing_bounds(self, column: Column) -> Interval | None:
-        """Return what it would be if all missing verdicts were failures, and if all were passes; None if none is."""
+        """Return the value if all missing verdicts failed and if all passed, or None if none is missing."""
         if self.value is None or not self.is_incomplete or column.type == "count":
             return None
         if self.bounds is not None or column.type not in ("percent", "share"):
@@ -136,12 +136,12 @@ class Column(NamedTuple):
 
     @property
     def is_text(self) -> bool:
-        """Whether its cells are texts."""
+        """Whether the cells are text."""
         return self.type == "text"
 
     @property
     def is_left(self) -> bool:
-        """Whether it is aligned to the left."""
+        """Whether the column is left-aligned."""
         return (self.align or ("left" if self.is_text else "right")) == "left"
 
     @property
@@ -151,7 +151,7 @@ class Column(NamedTuple):
 
     @property
     def needs_group(self) -> bool:
-        """Whether its short heading only makes sense below that of its group."""
+        """Whether the short heading is only clear below the heading of its group."""
         return bool(self.group and self.short and self.short != self.head)
 
 
@@ -175,29 +175,29 @@ class TableRow(NamedTuple):
 
     @property
     def is_published(self) -> bool:
-        """Whether the numbers are from a publication."""
+        """Whether the numbers come from a publication."""
         return bool(self.model)
 
 
 def as_number(cell: Cell, column: Column) -> Number | None:
-    """Return a cell as a number; None if it is a text."""
+    """Return a cell as a number, or None for text."""
     if isinstance(cell, Number):
         return cell
     return None if isinstance(cell, str) or column.is_text else Number(cell)
 
 
 def count_front_columns(table: Table) -> int:
-    """Return the number of text columns in front, which say what a row is about."""
+    """Return the number of leading text columns, which identify a row."""
     return next((n for n, column in enumerate(table.columns) if not column.is_left), len(table.columns))
 
 
 def number_in(table: Table, row: TableRow, column: int) -> Number | None:
-    """Return a cell of a table as a number; None if it is a text."""
+    """Return a cell of a table as a number, or None for text."""
     return as_number(row.cells[column], table.columns[column])
 
 
 def is_incomplete(table: Table) -> bool:
-    """Return whether any number is marked because not all of its images were scored."""
+    """Return whether any number is marked as incomplete because some of its images were not scored."""
     return any(
         number.is_incomplete
         for row in table.rows
@@ -207,16 +207,16 @@ def is_incomplete(table: Table) -> bool:
 
 
 def starts_published(table: Table, row: int) -> bool:
-    """Return whether published numbers begin with this row, below others."""
+    """Return whether `row` is the first published row below others."""
     return row > 0 and table.rows[row].is_published and not table.rows[row - 1].is_published
 
 
 def starts_part(table: Table, row: int) -> bool:
-    """Return whether baselines or published numbers begin with this row, below others."""
+    """Return whether `row` is the first baseline or the first published row below others."""
     parts = [(neighbour.is_published, neighbour.is_baseline) for neighbour in table.rows[max(0, row - 1) : row + 1]]
     return len(set(parts)) > 1
 
 
 def baselines_last(table: Table) -> Table:
-    """Return a table with the rows of baselines below those of other runs, above published numbers."""
+    """Return the table with baselines moved below the other runs, but above published rows."""
     return replace(table, rows=tuple(sorted(table.rows, key=lambda row: (row.is_published, row.is_baseline))))

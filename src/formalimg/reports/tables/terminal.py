@@ -1,4 +1,4 @@
-"""Tables for the terminal, with rich, as wide as there is room."""
+"""Render tables in the terminal with rich, using the available width."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _DEFAULT_WIDTH = 100
 
 
 def render_terminal(tables: Iterable[Table], *, compact: bool = False) -> ConsoleRenderable:
-    """Return tables as something that rich can print, in a layout that fits the width at which it is printed."""
+    """Return tables as a rich renderable that adapts its layout to the width."""
     return _TerminalTables(tuple(tables), compact)
 
 
 def grid_width(table: Table, console: Console, options: ConsoleOptions) -> int:
-    """Return the width of a table with compact intervals that is not broken into several."""
+    """Return the width of a table with compact intervals as a single grid."""
     return _grid_width(_build_grid(table, range(len(table.columns)), compact=True), console, options)
 
 
@@ -46,7 +46,7 @@ def _grid_width(grid: RichTable, console: Console, options: ConsoleOptions) -> i
 
 
 def terminal_plain_text(shown: ConsoleRenderable | str, width: int | None = None) -> str:
-    """Return what rich would print as plain text; by default as wide as the terminal."""
+    """Return a rich renderable as plain text, as wide as the terminal by default."""
     from rich.console import Console
 
     columns = width or shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns
@@ -77,7 +77,7 @@ class _TerminalTables(NamedTuple):
 def _layout_grids(
     table: Table, console: Console, options: ConsoleOptions, *, compact: bool
 ) -> Iterator[ConsoleRenderable]:
-    """Yield the whole table where there is room, else blocks of columns; nothing if they are too narrow for a number.
+    """Yield the table as one grid or as blocks of columns, or nothing if a number does not fit the width.
 
     A table of texts alone is wrapped instead: its last columns are sentences.
     """
@@ -93,7 +93,7 @@ def _layout_grids(
 
 
 def _split_columns(table: Table, fits: Callable[[Sequence[int]], bool]) -> list[list[int]]:
-    """Return the columns of as few tables as possible, each with the texts in front; none if that does not fit.
+    """Split columns into as few tables as possible, repeating the leading text columns; empty if impossible.
 
     Columns that belong together stay together where they fit.
     """
@@ -141,12 +141,12 @@ def _build_grid(table: Table, columns: Sequence[int], *, compact: bool, wrap: bo
 
 
 def _is_main(table: Table) -> bool:
-    """Return whether this is the main table of a report, whose notes have the bounds of the headline number."""
+    """Return whether a table is the main table of a report, which shows bounds in its notes."""
     return any(column.figure for column in table.columns)
 
 
 def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
-    """Yield the numbers of each row below each other, with their intervals and counts, under the texts of the row."""
+    """Yield each row as its texts followed by its numbers, one per line with intervals and counts."""
     from rich.text import Text
 
     for row in table.rows:
@@ -168,7 +168,7 @@ def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
 
 
 def _visible_text(text: str) -> str:
-    """Return a text of a table such that no terminal obeys it, on one line; names in it may come from anyone."""
+    """Return text on one line without terminal control sequences, as names in tables are untrusted."""
     return visible(text, one_line=True)
 
 

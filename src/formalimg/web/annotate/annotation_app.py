@@ -34,7 +34,7 @@ from formalimg.web.server import ServerLocation, build_app, serve_app
 
 
 def create_annotation_app(study: Study, *, token: str | None) -> Starlette:
-    """Build the site of a rating study.
+    """Build the ASGI application of a rating study.
 
     Raters enter at `/rate/` with the secret part of their link, which is all they need. Everything else is for the
     organiser of the study.
@@ -102,7 +102,7 @@ _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
 class _RaterRow(NamedTuple):
-    """Progress of a rater, and the time of the last answer (UTC)."""
+    """The progress of a rater, and the time of the last answer (UTC)."""
 
     summary: RaterSummary
     last: str
@@ -126,7 +126,7 @@ def progress_page(study: Study, _request: Request) -> Response:
 
 
 def export_file(study: Study, request: Request) -> Response:
-    """Return one of the export files, with the answers so far."""
+    """Return an export file with the answers collected so far."""
     name = request.path_params["name"]
     texts = _files(read_study(study.folder))
     if name not in texts:

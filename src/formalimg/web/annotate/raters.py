@@ -1,4 +1,4 @@
-"""Pages of a rater: one image at a time with its rating steps, and the endpoints that store answers."""
+"""Pages for raters: one image at a time with its rating steps, and the endpoints that store answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CACHE_ONE_DAY = {"Cache-Control": "private, max-age=86400, immutable"}
 
 
 class _ShownStep(NamedTuple):
-    """A rating step as shown."""
+    """A rating step as shown to raters."""
 
     step: RatingStep  # the step
     answer: str  # the rater's answer so far, as JSON; empty if there is none
@@ -44,7 +44,7 @@ class _ShownStep(NamedTuple):
 
 
 def require_rater(study: Study, request: Request) -> str:
-    """Return the rater of the link in the URL."""
+    """Return the rater whose link is in the URL."""
     try:
         with hide_study_errors():
             return study.rater_of(request.path_params["link"])
@@ -53,7 +53,7 @@ def require_rater(study: Study, request: Request) -> str:
 
 
 def rater_page(study: Study, request: Request) -> Response:
-    """Return the page of a rater: instructions at first, the current task, or thanks."""
+    """Return the page of a rater: the instructions, the current task, or a closing page."""
     rater = require_rater(study, request)
     here = f"/rate/{request.path_params['link']}"
     with hide_study_errors():
@@ -76,7 +76,7 @@ def rater_page(study: Study, request: Request) -> Response:
 
 
 def instructions_page(study: Study, request: Request) -> Response:
-    """Return the instructions, to be read again."""
+    """Return the page with the rating instructions."""
     require_rater(study, request)
     return _instructions(study, f"/rate/{request.path_params['link']}", is_first=False)
 
@@ -106,7 +106,7 @@ def rater_image(study: Study, request: Request) -> Response:
 
 
 def unknown_rater_page(_study: Study, _request: Request) -> Response:
-    """Answer unknown paths below `/rate/`."""
+    """Respond to unknown paths below `/rate/`."""
     raise HTTPException(404, "there is no such page: open the link that you were sent")
 
 
@@ -122,7 +122,7 @@ def _shown_step(step: RatingStep, task: RatingTask) -> _ShownStep:
 
 
 def _label_choices(suite: str, task: RatingTask) -> dict[str, list[str]]:
-    """Return the classes and colours to choose from, including those that the grounder used here."""
+    """Return the available classes and colours, including those that the grounder used for this task."""
     try:
         known = vocabulary(suite_of(suite).vocabulary).words
     except FormalimgError:
@@ -137,7 +137,7 @@ _MAX_NAME_LENGTH = 200
 
 
 def store_answer(study: Study, request: Request, body: Body) -> Response:
-    """Store an answer; it is on disk when the response is sent."""
+    """Store an answer on disk before responding."""
     rater = require_rater(study, request)
     task, step, key = (require_text(body, name, max_length=_MAX_NAME_LENGTH) for name in ("task", "step", "key"))
     value, seconds = body.get("value"), body.get("seconds")
@@ -156,7 +156,7 @@ def store_answer(study: Study, request: Request, body: Body) -> Response:
 
 
 def finish_task(study: Study, request: Request, body: Body) -> Response:
-    """Finish the rater's current task, if the stored answers are those on the page."""
+    """Finish the rater's current task if the stored answers match those on the page."""
     rater = require_rater(study, request)
     task = require_text(body, "task", max_length=_MAX_NAME_LENGTH)
     answers = body.get("answers")
@@ -173,7 +173,7 @@ def finish_task(study: Study, request: Request, body: Body) -> Response:
 
 
 def postpone_task(study: Study, request: Request, body: Body) -> Response:
-    """Move on to the next image, because this one cannot be shown."""
+    """Move the rater on to the next image if the current one cannot be shown."""
     rater = require_rater(study, request)
     task = require_text(body, "task", max_length=_MAX_NAME_LENGTH)
     try:
@@ -185,7 +185,7 @@ def postpone_task(study: Study, request: Request, body: Body) -> Response:
 
 
 def start_rating(study: Study, request: Request, _body: Body) -> Response:
-    """Record that the rater has been through the instructions."""
+    """Record that the rater has read the instructions."""
     rater = require_rater(study, request)
     with hide_study_errors():
         study.start(rater)
@@ -205,7 +205,7 @@ def return_to_last(study: Study, request: Request, body: Body) -> Response:
 
 
 def _refused(study: Study, rater: str, task: str, error: AnswerError, step: str = "") -> Response:
-    """Report why nothing was stored, and whether the rater has moved on, as with two windows or a second click."""
+    """Report why an answer was not stored, and whether the rater has moved on, for example in a second window."""
     with hide_study_errors():
         current = study.next_task(rater)
     at_task = current is not None and current.id == task
@@ -238,7 +238,7 @@ def strip_metadata(data: bytes) -> bytes:
 
 @contextmanager
 def hide_study_errors() -> Iterator[None]:
-    """Replace errors of the study by a neutral one: they name folders, and folders name models. The log has them."""
+    """Replace study errors with a neutral one, as paths in their messages could reveal model names."""
     try:
         yield
     except AnswerError:

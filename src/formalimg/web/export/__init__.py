@@ -1,1 +1,1 @@
-"""The viewer as a static site: the pages of its application, written to a folder with links between files."""
+"""Static export of the viewer: its pages written to a folder, with links between files."""

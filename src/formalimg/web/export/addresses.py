@@ -1,4 +1,4 @@
-"""URLs of the viewer, and the files of an export that they become."""
+"""URLs of the viewer and the corresponding files of an export."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 
 
 class Address(NamedTuple):
-    """A URL of the viewer, without what makes no difference in an export."""
+    """A viewer URL, reduced to the parts that make a difference in an export."""
 
     path: str  # its path, such as `/item`
     values: tuple[tuple[str, str], ...]  # the values of its query, in a fixed order
@@ -54,7 +54,7 @@ class Address(NamedTuple):
 
     @property
     def page(self) -> Address:
-        """The page itself, without a place in it."""
+        """The page at this URL, without its fragment and filters."""
         return Address(self.path, self.values)
 
     @property
@@ -63,11 +63,11 @@ class Address(NamedTuple):
         return f"{self.path}?{urlencode(self.values, errors='replace')}" if self.values else self.path
 
     def value(self, name: str) -> str:
-        """Return a value of the query; empty if it has none."""
+        """Return a query value, or an empty string if it is missing."""
         return dict(self.values).get(name, "")
 
     def file(self, suffix: str = ".html") -> str:
-        """Return the path of its file in the export: in plain letters, and the same for the same address."""
+        """Return the path of the exported file, in plain characters and always the same for equal addresses."""
         if self.path.startswith("/static/"):
             return f"static/{_slug(self.path.removeprefix('/static/').rpartition('.')[0])}{suffix}"
         runs = [value for name, value in self.values if name == "run"]
@@ -82,7 +82,7 @@ def _part(name: str, value: str) -> str:
 
 
 def _slug(text: str) -> str:
-    """Return a name in plain letters; with a digest where letters were lost, so that no two names become one."""
+    """Convert text to a plain file name, with a digest appended if characters were lost."""
     if _PLAIN.fullmatch(text):
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
@@ -92,7 +92,7 @@ def _slug(text: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def parse_address(url: str) -> Address | None:
-    """Return the address of a link; None if it leads out of the site, or to what only a server can do."""
+    """Return the address of a link, or None if it leaves the site or needs a server."""
     parts = urlsplit(url)
     if parts.scheme or parts.netloc or not parts.path.startswith("/"):
         return None
@@ -129,7 +129,7 @@ def parse_address(url: str) -> Address | None:
 
 
 def relative_link(source: str, target: str) -> str:
-    """Return the link from one file of the export to another."""
+    """Return the relative link from one exported file to another."""
     here, there = source.split("/")[:-1], target.split("/")
     shared = next((n for n, (one, other) in enumerate(zip(here, there, strict=False)) if one != other), len(here))
     shared = min(shared, len(there) - 1)

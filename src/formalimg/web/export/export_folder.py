@@ -1,4 +1,4 @@
-"""The folder of an export: written file by file, with a list of them, so that the next export replaces only its own."""
+"""The folder of an export, with a file list so that the next export replaces only its own files."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _OWN_PATH = re.compile(r"[a-z0-9_-]+(/[a-z0-9_-]+)*\.[a-z]+")
 
 
 class ExportFolder:
-    """A folder that an export is written to. Files that no export wrote are never removed."""
+    """A folder for an export, in which files written by anything else are never removed."""
 
     def __init__(self, folder: Path, *, force: bool = False) -> None:
-        """Open a folder; it is made when the first file is written."""
+        """Open an export folder, which is created with the first file."""
         self.folder = folder
         if folder.exists() and not folder.is_dir():
             raise FormalimgError(f"{folder} is not a folder: export to a new one")
@@ -47,7 +47,7 @@ class ExportFolder:
         self._written[path] = _digest(data)
 
     def write_same(self, path: str, data: bytes, source: str | os.PathLike[str]) -> None:
-        """Write what a file on this disk has already: as a second name of it, where the disk allows that."""
+        """Write a copy of an existing file, as a hard link where the disk supports it."""
         target = self._target(path)
         try:
             target.unlink(missing_ok=True)
@@ -58,7 +58,7 @@ class ExportFolder:
             self._written[path] = _digest(data)
 
     def _target(self, path: str) -> Path:
-        """Return the path of a file in its folder, which is made."""
+        """Return the full path of a file and create its parent folder."""
         target = self.folder / path
         if target.parent in self._ready:
             return target
@@ -72,7 +72,7 @@ class ExportFolder:
         return target
 
     def finish(self) -> None:
-        """Remove what an earlier export wrote and this one did not, and write the list of files."""
+        """Remove files of an earlier export that were not written again, and write the file list."""
         for path, digest in (self._before or {}).items():
             if path not in self._written:
                 _remove_own(self.folder, path, digest)
@@ -81,7 +81,7 @@ class ExportFolder:
 
 
 def _read_manifest(folder: Path) -> dict[str, str] | None:
-    """Return the files of an earlier export; None if there is none."""
+    """Return the files of an earlier export, or None if there is none."""
     try:
         found = json.loads((folder / MANIFEST).read_bytes())
     except (OSError, ValueError):
@@ -92,7 +92,7 @@ def _read_manifest(folder: Path) -> dict[str, str] | None:
 
 
 def _remove_own(folder: Path, path: str, digest: str) -> None:
-    """Remove a file of an earlier export, unless somebody has changed it since; then its folder, if that is empty."""
+    """Remove a file of an earlier export unless it was modified, and its folder if that becomes empty."""
     target = folder / path
     if not _OWN_PATH.fullmatch(path) or target.is_symlink() or not target.is_file():
         return

@@ -1,4 +1,4 @@
-"""Export the viewer: request its pages from the application in this process, and follow their links."""
+"""Export the viewer: request its pages from the application in this process, following their links."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SUFFIXES = {
 
 
 class ExportedSite(NamedTuple):
-    """What an export wrote."""
+    """The result of an export."""
 
     folder: Path  # its folder
     runs: int  # the number of runs
@@ -64,7 +64,7 @@ def export_viewer(
     force: bool = False,
     on_progress: Callable[[int, int], None] = lambda done, known: None,
 ) -> ExportedSite:
-    """Write the viewer to a folder, as a site that opens from disk and from any web server."""
+    """Export the viewer to a folder, as a site that works from disk and on any web server."""
     target = Path(folder)
     if target.resolve().is_relative_to(site.folder.resolve()):
         raise FormalimgError(f"{target} is inside the folder of the runs: export to a folder outside of it")
@@ -97,14 +97,14 @@ def _left_out(pairs: RunPairs, images: ExportImages, size: ImageSize) -> Iterato
 
 
 class _SameItems:
-    """What is the same for all runs that have the same item: its page over all runs, and its witness."""
+    """Pages and drawings shared by all runs with the same item: its history page and its witness."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self._first: dict[Address, Address] = {}
 
     def choose(self, address: Address) -> Address:
-        """Return the address that stands for the same of another run."""
+        """Return the address for the first run with the item, which stands for all other runs with it."""
         if address not in self._first:
             values = dict(address.values)
             name = values.get("item") or unquote(address.path.split("/", 3)[3])
@@ -113,7 +113,7 @@ class _SameItems:
         return self._first[address]
 
     def _first_run(self, name: str, address: Address) -> str:
-        """Return the first run that has the item of a run."""
+        """Return the first run that contains the same item."""
         with contextlib.suppress(*READ_ERRORS), self._site.open(address.value("run")) as run:
             item = run.item(name)
             for found in self._site.runs():
@@ -124,7 +124,7 @@ class _SameItems:
 
 
 class _Crawl:
-    """One export: the pages that are still to be written, and what is known of those that are."""
+    """A single export, with its queue of pages and the files written so far."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class _Crawl:
         self._galleries: dict[Address, Address] = {}
 
     def run(self, on_progress: Callable[[int, int], None]) -> None:
-        """Write all pages, and what they show."""
+        """Write all pages and the files they refer to."""
         self._file(_SCRIPT)
         first = Address("/", ())
         for _ in range(_MAX_WAITS):
@@ -165,7 +165,7 @@ class _Crawl:
     # --- pages
 
     def _enqueue(self, page: Address) -> bool:
-        """Note a page that is to be written; return whether it will be."""
+        """Queue a page for export, and return whether it will be exported."""
         if page in self._known:
             return True
         if page.path not in _ORDER:
@@ -182,14 +182,14 @@ class _Crawl:
         return True
 
     def _write_page(self, address: Address) -> None:
-        """Write a page; what cannot be shown is exported as the viewer says so."""
+        """Write a page, exporting the viewer's error message if it cannot be shown."""
         if address.path == "/gallery":
             self._write_gallery(address)
         else:
             self._write(address, self._get(address.url))
 
     def _write(self, address: Address, answer: Answer) -> tuple[str, str]:
-        """Write a page as it is exported; return it as it is in the viewer, and as it was written."""
+        """Write an exported page, and return its original and its rewritten HTML."""
         file = address.file()
         page = answer.body.decode("utf-8", "replace")
         written = rewrite_page(
@@ -203,14 +203,14 @@ class _Crawl:
         return page, written
 
     def _end(self) -> str:
-        """Return what stands at the end of the first page: all comparisons, and what is not in the export."""
+        """Return the closing section of the first page: links to all comparisons, and a list of omissions."""
         compared = [(pair, _comparison(pair).file()) for pair in self._pairs.pairs]
         return fragment("export.html", compared=compared, left_out=self._left_out)
 
     # --- links
 
     def _link(self, url: str, file: str) -> str | None:
-        """Return where a link of a file leads; what it needs is written, or noted to be."""
+        """Return the target of a link in a file, writing or queueing it, or None if it is not exported."""
         address = parse_address(url)
         target = None if address is None else self._target(address)
         if address is None or target is None:
@@ -219,7 +219,7 @@ class _Crawl:
         return relative_link(file, target) + (f"#{place}" if place else "")
 
     def _target(self, address: Address) -> str | None:
-        """Return the file of an address; None if it is not exported."""
+        """Return the file for an address, or None if it is not exported."""
         page = address.page
         if page.path in ("/image", "/thumbnail"):
             image = self._images.choose(page)
@@ -238,7 +238,7 @@ class _Crawl:
         return page.file() if self._enqueue(page) else None
 
     def _file(self, address: Address) -> str | None:
-        """Return the file of what is no page, written once; None if it cannot be had."""
+        """Write the file for an address that is not a page, once; return its path, or None if it is unavailable."""
         if address not in self._files:
             is_image = address.path in ("/image", "/thumbnail")
             self._files[address] = self._images.write(address) if is_image else self._write_file(address)
@@ -255,7 +255,7 @@ class _Crawl:
     # --- galleries
 
     def _write_gallery(self, first: Address) -> None:
-        """Write the pages of a gallery, and all its images as a script: pages on disk can load no data."""
+        """Write the pages of a gallery and a script with its images, as pages opened from disk cannot fetch data."""
         choices: dict[tuple[str, str], None] = {}
         tiles: dict[Address, str] = {}
         address: Address | None = first

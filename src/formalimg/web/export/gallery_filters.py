@@ -1,4 +1,4 @@
-"""The filters of a gallery in an export: which of its images each choice has, for the browser to combine."""
+"""Gallery filters in an export: the images that match each choice, for the browser to combine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Choice = tuple[str, str]
 
 
 def filter_places(run: StoredRun, choices: Iterable[Choice], places: Mapping[ImageKey, int]) -> dict[str, list[int]]:
-    """Return the places of the images of each choice, and of both of two about one part, where these are fewer."""
+    """Return the positions of the images for each filter choice and, where needed, for pairs of choices."""
     index, wanted = run.facets(), list(choices)
 
     def chosen(*choice: Choice) -> list[int]:

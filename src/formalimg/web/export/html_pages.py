@@ -1,4 +1,4 @@
-"""Pages of the viewer rewritten for an export: links between files, and nothing that needs a server.
+"""Rewrite viewer pages for an export: links between files, and no features that need a server.
 
 Templates and figures escape all foreign text, so that `<` begins a tag and attributes end at the next quote.
 """
@@ -50,7 +50,7 @@ class Tile(NamedTuple):
 
 
 def rewrite_page(page: str, link: Link, *, head: str = "", end: str = "", form: str = "") -> str:
-    """Return a page as it is exported."""
+    """Return a page with its links rewritten and its server-only features removed."""
 
     def rewritten_tag(tag: re.Match[str]) -> str:
         name, attributes = tag.groups()
@@ -81,7 +81,7 @@ def rewrite_page(page: str, link: Link, *, head: str = "", end: str = "", form: 
 
 
 def find_tiles(page: str, rewritten: str) -> Iterator[Tile]:
-    """Yield the images that a gallery lists, with their markup as it is exported."""
+    """Yield the images listed in a gallery, with their rewritten markup."""
     for tile, markup in zip(_tile_markup(page), _tile_markup(rewritten), strict=True):
         address = next(_addresses(tile), None)
         if address is not None:
@@ -89,12 +89,12 @@ def find_tiles(page: str, rewritten: str) -> Iterator[Tile]:
 
 
 def find_filters(page: str) -> dict[tuple[str, str], None]:
-    """Return what a gallery can be filtered by, as its links offer it: names and values, in order."""
+    """Return the names and values of the filters that a gallery links to, in order."""
     return {found.filters[0]: None for found in _addresses(page) if len(found.filters) == 1}
 
 
 def find_next_page(page: str) -> str:
-    """Return the URL of the page after it; empty if there is none."""
+    """Return the URL of the next page, or an empty string if this is the last."""
     found = _NEXT.search(page)
     return unescape(found[1]) if found else ""
 

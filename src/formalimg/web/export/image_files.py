@@ -1,4 +1,4 @@
-"""The image files of an export: which ones it has, and their bytes, without a request for each."""
+"""Image files of an export: select which images to write, and read their bytes without a request for each."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class ImageFiles:
     """Writes the images of an export."""
 
     def __init__(self, site: Site, folder: ExportFolder, images: ExportImages, size: ImageSize) -> None:
-        """Choose which images are written, and how large."""
+        """Select the images to write, and their size."""
         self._site, self._folder, self._images, self._size = site, folder, images, size
         self._passed: dict[str, frozenset[tuple[str, str]]] = {}
         self._thumbnails: dict[str, Future[bytes]] = {}
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Make the thumbnails of all runs meanwhile, each once."""
+        """Generate the thumbnails of all runs in the background while the block runs."""
         with ThreadPoolExecutor(_THREADS) as threads:
             try:
                 for found in self._site.runs() if self._images != "none" else ():
@@ -54,13 +54,13 @@ class ImageFiles:
                 threads.shutdown(cancel_futures=True)
 
     def choose(self, address: Address) -> Address | None:
-        """Return the file that stands for an image; None if there is none."""
+        """Return the address of the file exported for an image, or None if it is not exported."""
         if self._images == "none" or (self._images == "failures" and self._passes(address)):
             return None
         return address._replace(path="/thumbnail") if self._size == "thumbnail" else address
 
     def write(self, address: Address) -> str | None:
-        """Write an image as it is stored, or a thumbnail; return its path, or None if it cannot be shown."""
+        """Write an image or its thumbnail; return its path, or None if it cannot be shown."""
         try:
             with self._site.open(address.value("run")) as run:
                 found = run.image_file(address.value("item"), int(address.value("sample") or 0))

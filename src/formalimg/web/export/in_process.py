@@ -1,4 +1,4 @@
-"""Requests to an application in the same thread: no server, no socket, no event loop."""
+"""Send requests to an application in the same thread, without server, socket or event loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from formalimg.web.rendering import static_pages
 
 
 class Answer(NamedTuple):
-    """The answer to a request: its status, its media type without parameters, and its body."""
+    """A response: its status, its media type without parameters, and its body."""
 
     status: int
     media_type: str
@@ -19,7 +19,7 @@ class Answer(NamedTuple):
 
 
 def request(app: ASGIApp, url: str) -> Answer:
-    """Return what an application answers to a GET request of an export, whose pages wait for nothing."""
+    """Return the response of an application to a GET request."""
     parts = urlsplit(url)
     scope = {
         "type": "http",

@@ -1,4 +1,4 @@
-"""The pairs of runs that an export compares: those of the same suite, up to a limit."""
+"""Pairs of runs to compare in an export: those of the same suite, up to a limit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_PAIRS = 60
 
 
 class RunPairs(NamedTuple):
-    """The pairs that are compared, in order, and the number of those that are not."""
+    """The pairs to compare, in order, and the number of pairs left out."""
 
     pairs: dict[Pair, None]
     left_out: int
 
 
 def suites_of_runs(site: Site) -> Iterator[tuple[str, str]]:
-    """Yield the name and the suite of each run that can be read."""
+    """Yield the name and the suite of each readable run."""
     for found in site.runs():
         try:
             with site.open_found(found) as run:
@@ -33,7 +33,7 @@ def suites_of_runs(site: Site) -> Iterator[tuple[str, str]]:
 
 
 def choose_pairs(suites: Mapping[str, str]) -> RunPairs:
-    """Return the pairs of runs that are compared: of each suite as many as of the others, as far as it has them."""
+    """Return the pairs of runs to compare, distributed evenly over the suites up to a limit."""
     queues = [
         list(combinations([run for run, of in suites.items() if of == suite], 2))
         for suite in dict.fromkeys(suites.values())

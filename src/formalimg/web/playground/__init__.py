@@ -1,1 +1,1 @@
-"""The playground: check, solve and draw formulas as they are written; verify scenes and images."""
+"""The playground: check, solve and draw formulas as they are typed; verify scenes and images."""

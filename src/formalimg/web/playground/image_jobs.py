@@ -1,4 +1,4 @@
-"""Jobs on images: read what was sent, and score it by a prompt, as `formalimg score` does."""
+"""Image jobs: read an uploaded image and score it against a prompt, as `formalimg score` does."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ NEEDS_CHAT_MODEL = (
 
 
 def scoring_judge() -> ConfiguredJudge:
-    """Return the judge that is configured for free prompts; without one, the built-in grounder."""
+    """Return the judge configured for free prompts, or the built-in grounder by default."""
     return load_defaults().judge(_FREE_PROMPTS) or ConfiguredJudge(ICONS)
 
 
 def sees_drawings_only(judge: ConfiguredJudge) -> bool:
-    """Return whether a judge reads no images but drawings by formalimg, and asks nobody."""
+    """Return whether a judge works only on drawings by formalimg and makes no requests."""
     return judge.name == ICONS
 
 
 def read_image(sent: str) -> LoadedImage:
-    """Return an image that a page sent in base64."""
+    """Decode an image that a page sent as base64."""
     from formalimg.runs.inspection import inspect
     from formalimg.types import Unscored
 
@@ -51,7 +51,7 @@ def read_image(sent: str) -> LoadedImage:
 
 
 def is_large_image(sent: str) -> bool:
-    """Return whether an image that a page sent in base64 takes much memory; not, if it is none that can be read."""
+    """Return whether decoding an image sent as base64 takes much memory."""
     from formalimg.runs.inspection import LARGE_IMAGE_BYTES, count_decoded_bytes
 
     try:
@@ -68,7 +68,7 @@ def _decode(sent: str) -> bytes:
 
 
 def score_image(arguments: Mapping[str, Any]) -> dict[str, object]:
-    """Return the score of an image by a prompt, with its parts; nothing of it is kept."""
+    """Score an image against a prompt and return the score with its parts, without storing anything."""
     from formalimg.scoring.scoring import open_scoring
 
     read_image(arguments["image"])  # refused here in plain words

@@ -1,4 +1,4 @@
-"""Jobs of the worker processes: phrase a formula in English, solve it, verify a scene or image, score an image."""
+"""Jobs for worker processes: phrase a formula in English, solve it, verify a scene or image, score an image."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _GROUNDED = "knolling"
 
 
 class _GroundedScene(NamedTuple):
-    """A scene, and where it comes from."""
+    """A scene and its origin."""
 
     scene: Scene
     by: str
 
 
 def realize_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
-    """Return the formula as an English instruction, or why it cannot be phrased."""
+    """Return the formula as an English instruction, or the reason why it cannot be phrased."""
     from formalimg.language.lexicon import WordingError
     from formalimg.language.realization import realize
 
@@ -59,7 +59,7 @@ def realize_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
 
 
 def solve_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
-    """Return a witness with its drawing, a proof that there is none, or neither."""
+    """Return a witness with its drawing, a proof that the formula is unsatisfiable, or neither."""
     try:
         result = solve(arguments["formula"], seed=arguments["seed"])
     except SolverLimitError as error:
@@ -76,7 +76,7 @@ def solve_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
 
 
 def verify_scene(arguments: Mapping[str, Any]) -> dict[str, object]:
-    """Return the verdict on a scene, or on the scene grounded in an image."""
+    """Return the verdict on a scene, which may be grounded in an image."""
     formula = parse(arguments["formula"])
     seen = _in_image(arguments) if "image" in arguments else _GroundedScene(_read(arguments["scene"]), "")
     if len(seen.scene) > MAX_OBJECTS:
@@ -182,7 +182,7 @@ def _clause(judged: ClauseResult) -> dict[str, object]:
 
 
 def _image_of(scene: Scene) -> dict[str, object]:
-    """Return a drawing as a PNG data URL; blank, to lay boxes over, where an object has no drawing."""
+    """Return a drawing of a scene as a PNG data URL, left blank if an object cannot be drawn."""
     from PIL import Image
 
     try:

@@ -1,4 +1,4 @@
-"""The pages of the playground and their endpoints: check, solve, verify and score."""
+"""Playground pages and their endpoints: check, solve, verify and score."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _scored(pool: JobPool, body: Body) -> dict[str, object]:
 def _run_job(
     pool: JobPool, job: str, timeout: float, done: str, *, is_large: bool = False, **arguments: object
 ) -> dict[str, object]:
-    """Return the result of a job; raise an HTTPException where a limit stops it."""
+    """Run a job and return its result, or raise an HTTPException if a limit is exceeded."""
     try:
         return pool.run(job, timeout, is_large, **arguments)
     except JobTimeoutError:
@@ -190,7 +190,7 @@ MAX_FORMULA_LENGTH = 20_000
 
 
 class FormulaQuery(NamedTuple):
-    """A formula as typed, and how to read it."""
+    """A formula as typed, with the settings for parsing it."""
 
     formula: str  # the text, valid or not
     words: Vocabulary  # the vocabulary
@@ -199,7 +199,7 @@ class FormulaQuery(NamedTuple):
 
 
 def parse_formula_query(body: Body) -> FormulaQuery:
-    """Parse the query that the page sent."""
+    """Parse a formula query from a request body."""
     formula = require_unicode(require_text(body, "formula", max_length=MAX_FORMULA_LENGTH), "formula")
     if has_long_word(formula):
         raise HTTPException(413, f"a word of the formula has more than {MAX_WORD} characters: choose a shorter one")
@@ -211,7 +211,7 @@ def parse_formula_query(body: Body) -> FormulaQuery:
 
 
 def require_unicode(text: str, name: str) -> str:
-    """Return the text, unless it contains lone surrogates, which can be neither shown nor stored."""
+    """Return the text, or raise an error if it contains lone surrogates, which cannot be shown or stored."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -238,7 +238,7 @@ class Example(NamedTuple):
 
 @cache
 def examples(suite: str) -> tuple[Example, ...]:
-    """Return some formulas of a suite, easy ones first."""
+    """Return example formulas of a suite, easy ones first."""
     first: dict[int, str] = {}
     for item in load(suite):
         if item.level not in first and isinstance(item.spec, FormulaSpec):
@@ -257,7 +257,7 @@ _MAX_PROBLEMS = 30
 
 
 def analyze_formula(query: FormulaQuery) -> dict[str, object]:
-    """Return the problems of a formula; without problems its K, components and clauses."""
+    """Return the problems of a formula or, for a valid formula, its K, components and clauses."""
     problems = check(query.formula, query.words)
     analysis: dict[str, object] = {"problems": [_problem(one) for one in problems[:_MAX_PROBLEMS]], "more": 0}
     if problems:

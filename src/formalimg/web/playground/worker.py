@@ -1,4 +1,4 @@
-"""The worker process: a job as a line of JSON in, its result as a line of JSON out. It kills itself on timeout."""
+"""The worker process: reads jobs and writes results as lines of JSON, and kills itself on timeout."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_MEMORY = 4 * 1024**3
 
 
 def limit_memory() -> None:
-    """Refuse this process more memory than its jobs should need, where the system can."""
+    """Limit the memory of this process where the system supports it."""
     with contextlib.suppress(ImportError, OSError, ValueError):  # no such limits, or a lower one
         import resource
 
@@ -58,7 +58,7 @@ def _execute(job: str, arguments: dict[str, object]) -> dict[str, object]:
 
 
 def _message(error: FormalimgError) -> str:
-    """Return the message without lone surrogates that it may quote."""
+    """Return an error message with lone surrogates replaced."""
     return str(error).encode("utf-8", "replace").decode()
 
 

@@ -49,7 +49,7 @@ class JobPool:
     """A limited number of worker processes."""
 
     def __init__(self, workers: int = 3, queue_timeout: float = 2.0) -> None:
-        """Create a pool; processes start when they are needed."""
+        """Create a pool whose processes start on demand."""
         self._free, self._present = BoundedSemaphore(workers), BoundedSemaphore(workers + _MAX_WAITING)
         self._large = BoundedSemaphore(1)
         self._queue_timeout = queue_timeout
@@ -102,7 +102,7 @@ class JobPool:
 
 @contextlib.contextmanager
 def _acquired(semaphore: BoundedSemaphore, timeout: float) -> Iterator[None]:
-    """Hold a semaphore that becomes free within these seconds, for the duration of the block."""
+    """Hold a semaphore for the duration of the block, or raise an error if it is not free within `timeout` seconds."""
     if not semaphore.acquire(timeout=timeout):
         raise WorkersBusyError("all workers are busy: try again in some seconds")
     try:

@@ -1,1 +1,1 @@
-"""Review of written groups in the browser: a queue, one page per group, decisions stored at once."""
+"""Review of written groups in the browser: a queue, one page per group, and decisions stored immediately."""

@@ -1,4 +1,4 @@
-"""Pages of the review: the filtered queue, and one group with its prompts, laws, questions and findings."""
+"""Review pages: the filtered queue, and a group with its prompts, laws, questions and findings."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def queue_page(desk: ReviewDesk, request: Request) -> Response:
 
 
 def group_page(desk: ReviewDesk, request: Request) -> Response:
-    """Return the page of the group that the URL names."""
+    """Return the page of the group in the URL."""
     group_filter, name = parse_group_filter(request), require_value(request.query_params, "id")
     lines = desk.lines()
     place = next((place for place, line in enumerate(lines) if line.id == name), None)
@@ -123,5 +123,5 @@ def group_page(desk: ReviewDesk, request: Request) -> Response:
 
 
 def _nearest(lines: Sequence[ReviewedGroup], group_filter: GroupFilter) -> str | None:
-    """Return the URL of the next group that passes the filter; the current one may no longer do so."""
+    """Return the URL of the first group that passes the filter, or None."""
     return next((group_filter.url("/group", id=line.id) for line in lines if group_filter.matches(line)), None)

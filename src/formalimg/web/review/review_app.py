@@ -27,7 +27,7 @@ from formalimg.web.server import build_app, serve_app
 
 
 def create_review_app(desk: ReviewDesk, *, token: str | None) -> Starlette:
-    """Build the review site of a queue."""
+    """Build the ASGI application for reviewing a queue."""
 
     def page_route(show: Callable[[ReviewDesk, Request], Response]) -> Callable[[Request], Response]:
         return lambda request: show(desk, request)
@@ -52,7 +52,7 @@ def serve_review(
     open_browser: bool = True,
     on_ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the review of a queue until interrupted."""
+    """Serve the review site of a queue until interrupted."""
     desk = reviewing().open_desk(queue)
     serve_app(
         lambda token: create_review_app(desk, token=token),
@@ -68,7 +68,7 @@ _MAX_NOTE_LENGTH = 4_000
 
 
 def decide(desk: ReviewDesk, body: Body) -> Response:
-    """Store a decision, a note or changes; they are on disk when the response is sent."""
+    """Store a decision, a note or changes on disk before responding."""
     name, version = require_text(body, "group", max_length=200), require_text(body, "version", max_length=64)
     choice = require_text(body, "choice", max_length=20) if "choice" in body else None
     if choice is not None and choice not in _CHOICES:
@@ -90,7 +90,7 @@ def decide(desk: ReviewDesk, body: Body) -> Response:
 
 
 def preview(desk: ReviewDesk, body: Body) -> Response:
-    """Return the checker's findings and the questions for a changed group; nothing is stored."""
+    """Return the findings and questions for a changed group without storing it."""
     try:
         return JSONResponse(_shown(desk.tried(require_text(body, "group", max_length=200), _changes(body))))
     except FormalimgError as error:

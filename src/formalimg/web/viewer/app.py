@@ -1,4 +1,4 @@
-"""The viewer as an ASGI application, and `serve_viewer`, which runs it."""
+"""The viewer as an ASGI application, and `serve_viewer` to run it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def serve_viewer(
     read_only: bool = False,
     on_ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the viewer until it is interrupted."""
+    """Serve the viewer until interrupted."""
     index = RunIndex(site, read_only=read_only)
 
     def on_listening(location: ServerLocation) -> None:
@@ -73,7 +73,7 @@ def serve_viewer(
 
 
 def _precompute(index: RunIndex) -> None:
-    """Sum up all runs before the first request, and prepare the pages of the newest."""
+    """Summarize all runs before the first request, and prepare the pages of the newest runs."""
     index.fill()
     newest = sorted(index.listing().runs, key=lambda run: run.summary.created, reverse=True)
     for run in newest[:_PREPARED_PAGES]:
@@ -82,7 +82,7 @@ def _precompute(index: RunIndex) -> None:
 
 
 def create_viewer_app(site: Site, *, token: str | None, read_only: bool = False) -> Starlette:
-    """Build the viewer.
+    """Build the ASGI application of the viewer.
 
     Args:
         site: the runs to show.

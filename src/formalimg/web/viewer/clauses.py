@@ -1,4 +1,4 @@
-"""Clauses of an image's page: in English with what the judge saw, and marked in their formula."""
+"""Clauses on an image page: in English with the judge's observations, and highlighted in their formula."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BINDING = re.compile(r"\?[^\s()'=]+ = ")
 
 
 class ShownPart(NamedTuple):
-    """A part of a verdict: in words, or as it is stored if there are none, and what the judge observed."""
+    """A part of a verdict, in English or as stored, with the judge's observation."""
 
     part: Part
     words: str
@@ -28,7 +28,7 @@ class ShownPart(NamedTuple):
 
 
 def shown_parts(parts: Sequence[Part], formula: str, suite: Benchmark) -> list[ShownPart]:
-    """Return the parts of a verdict, those that failed first; objects are named without their variables."""
+    """Return the parts of a verdict with failed ones first, naming objects without variables."""
     return [
         ShownPart(part, clause_words(part.name, formula, suite) if formula else "", _BINDING.sub("", part.reason))
         for part in sorted(parts, key=lambda part: part.score >= 1)
@@ -75,7 +75,7 @@ def _formula_spans(shown: str, outcomes: dict[str, SpanKind]) -> Iterator[Formul
 
 
 def _clause_atoms(part: Part) -> tuple[list[str], list[str]]:
-    """Return the atoms of a clause that hold, and those that fail: of a rule, its conditions hold where it fails."""
+    """Return the atoms of a clause that hold, and those that fail."""
     try:
         clause = parse(part.name)
     except FormulaError:

@@ -1,4 +1,4 @@
-"""Compare several runs: curves, tables, paired differences to a baseline, and their items side by side."""
+"""Compare several runs: curves, tables, paired differences from a baseline, and items side by side."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class _Suite(NamedTuple):
 
 
 class _ComparedRuns(NamedTuple):
-    """The expensive part: figures per suite, and the outcomes of the items that all runs have."""
+    """The expensive part of a comparison: figures per suite, and the outcomes of the items in all runs."""
 
     suites: tuple[_Suite, ...]
     items: tuple[ComparedItem, ...]
 
 
 class _ItemInRun(NamedTuple):
-    """An item in one run: its outcome, what failed if it has one image, its page, and its first image with boxes."""
+    """An item in one run: its outcome, page and first image with boxes, and what failed if it has one image."""
 
     outcome: str
     sign: str
@@ -77,7 +77,7 @@ class _ItemInRun(NamedTuple):
 
 
 class _ShownItem(NamedTuple):
-    """An item side by side in all runs."""
+    """An item shown side by side for all runs."""
 
     item: str
     prompt: str
@@ -142,7 +142,7 @@ def _compare_runs(site: Site, state: CompareState) -> _ComparedRuns:
 
 
 def _suite(section: Section, compared: Comparison, baseline: StoredRun | None) -> _Suite:
-    """Return the figures and tables of a suite: those of a report, with the same numbers."""
+    """Return the figures and tables of a suite, with the same numbers as in a report."""
     results = [table for table in section.shown_tables if table.placement == "result" or table.name == PAIRED]
     others = [table for table in section.shown_tables if table not in results]
     folder = None if baseline is None else baseline.folder.resolve()
@@ -188,7 +188,7 @@ def _shortened(prompt: str) -> str:
 
 
 def _item_in_run(item: PlannedItem, name: str, run: StoredRun, suite: Benchmark) -> _ItemInRun:
-    """Summarize an item of a run. Of several images some may pass; the first is shown."""
+    """Summarize an item of a run, showing the first of its images."""
     samples = list(run.judged([(item.id, one) for one in range(run.manifest.samples)]))
     passed = [judged.outcome.passed for judged in samples if judged.outcome.passed is not None]
     outcome = "mixed" if len(set(passed)) > 1 else outcome_name(passed[0] if passed else None)

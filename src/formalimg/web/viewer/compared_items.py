@@ -1,4 +1,4 @@
-"""Items of several runs: their outcomes side by side, which of them to show, and in what order."""
+"""Items of several runs: their outcomes side by side, and how to filter and sort them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SORTS = ("item", "disagreement")
 
 
 class CompareState(NamedTuple):
-    """What the URL of a comparison selects."""
+    """The comparison that a URL selects."""
 
     names: tuple[str, ...]  # the runs
     baseline: str  # the run that the others are compared with, or `ALL_PAIRS`
@@ -40,11 +40,11 @@ class CompareState(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """The run that outcomes are compared with, also where there is no baseline."""
+        """The run that outcomes are compared with, even without a baseline."""
         return self.names[-1] if self.baseline == ALL_PAIRS else self.baseline
 
     def url(self, **changes: object) -> str:
-        """Return the URL of the comparison with this state; keywords change it, None removes a value."""
+        """Return the URL of the comparison, with keyword arguments overriding its state and None removing a value."""
         first = {} if "page" in changes else {"page": None}
         chosen: dict[str, object] = {**self._asdict(), **first, **changes}
         if not chosen["compared"] and chosen["group"] not in (_ANY, _ALL):
@@ -58,12 +58,12 @@ class CompareState(NamedTuple):
 
 
 def _default_baseline(names: Sequence[str]) -> str:
-    """Return the baseline of a report: none, which of two runs is the second, the older one on the first page."""
+    """Return the default baseline: the second of two runs, and otherwise none."""
     return names[-1] if len(names) == 2 else ALL_PAIRS
 
 
 def parse_compare_state(request: Request, names: Sequence[str]) -> CompareState:
-    """Parse what a request selects."""
+    """Parse the comparison state of a request."""
     query = request.query_params
     baseline, compared = query.get("baseline") or _default_baseline(names), query.get("compared", "")
     group, sort = query.get("group") or _ANY, query.get("sort") or "item"
@@ -78,7 +78,7 @@ def parse_compare_state(request: Request, names: Sequence[str]) -> CompareState:
 
 
 class ComparedItem(NamedTuple):
-    """An item with verdicts in two runs or more: its share of images that pass and their mean score, run by run.
+    """An item with verdicts in two or more runs: its pass share and mean score in each run.
 
     Where a run has no verdict on it, both are None.
     """
@@ -90,17 +90,17 @@ class ComparedItem(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether the runs differ in the share of images that pass."""
+        """Whether the pass shares of the runs differ."""
         return len({*_known(self.shares)}) > 1
 
     @property
     def disagreement(self) -> tuple[float, float]:
-        """How much the runs disagree: by the variance of their shares, and then by the range of their scores."""
+        """The disagreement between runs: the variance of their shares, with ties broken by the range of scores."""
         scores = _known(self.scores)
         return pvariance(_known(self.shares)), max(scores) - min(scores)
 
     def group(self, reference: int, other: int) -> str:
-        """Return how another run fared against the reference: won, lost, or the same; empty if one has no verdict."""
+        """Return the outcome of `other` compared with `reference`, or an empty string if either has no verdict."""
         before, after = self.shares[reference], self.shares[other]
         if before is None or after is None:
             return ""
@@ -114,7 +114,7 @@ def _known(numbers: Sequence[float | None]) -> list[float]:
 
 
 def compared_items(runs: Sequence[RunRecord]) -> tuple[ComparedItem, ...]:
-    """Return the items that are the same in all runs and have verdicts in two or more, in the order of the suite."""
+    """Return the items shared by all runs that have verdicts in two or more of them, in suite order."""
     same, outcomes = same_items(runs), [_by_item(run.outcomes()) for run in runs]
     found = []
     for item, planned in runs[0].items.items():
@@ -135,7 +135,7 @@ def _by_item(outcomes: Sequence[ImageOutcome]) -> dict[str, list[ImageOutcome]]:
 
 
 def selected_items(items: Sequence[ComparedItem], state: CompareState) -> list[ComparedItem]:
-    """Return the items to show, in the order to show them."""
+    """Return the selected items in display order."""
     chosen = [one for one in items if _is_in_group(one, state) and state.level in (None, one.level)]
     if state.sort == "disagreement":
         chosen.sort(key=lambda one: one.disagreement, reverse=True)
@@ -150,7 +150,7 @@ def _is_in_group(one: ComparedItem, state: CompareState) -> bool:
 
 
 def item_facets(items: Sequence[ComparedItem], state: CompareState, suite: Benchmark) -> list[Facet]:
-    """Return what items can be chosen by: how runs fared against the baseline, and their level."""
+    """Return the facets for filtering items: outcomes compared with the baseline, and levels."""
     here = [one for one in items if state.level in (None, one.level)]
     counts = {_ANY: sum(one.differs for one in here), _ALL: len(here)}
     labels = {_ANY: "the runs differ", _ALL: "all"}

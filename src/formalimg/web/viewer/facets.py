@@ -1,4 +1,4 @@
-"""Facets: the choices by which images are filtered, each with the number of images and its URL."""
+"""Facets: filter choices for images, each with its image count and URL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = 8
 
 
 class FacetChoice(NamedTuple):
-    """A choice: its label, how many images it has, and the URL that makes it; or takes it back, if that can be done."""
+    """A facet choice: its label, its image count, and the URL that selects it or, if possible, removes it."""
 
     label: str
     images: str
@@ -26,7 +26,7 @@ class FacetChoice(NamedTuple):
 
 
 class Facet(NamedTuple):
-    """A facet: its name, its first choices, and the others."""
+    """A facet with its name, its first choices, and the remaining choices."""
 
     title: str
     choices: Sequence[FacetChoice]
@@ -36,7 +36,7 @@ class Facet(NamedTuple):
 def gallery_facets(
     counts: FacetCounts, view: ViewState, section: Section, known_about: Collection[str]
 ) -> Iterator[Facet]:
-    """Yield the facets of a run's images that have something to choose."""
+    """Yield the facets of a run's images that offer a choice."""
     suite, terms, chosen = section.suite, section.suite.terms, view.filter
     outcomes = {one: counts.outcome[one] for one in ("fail", "pass", "unscored") if one in counts.outcome}
     levels = {str(level): counts.level[level] for level in sorted(counts.level) if len(section.levels) > 1}
@@ -54,7 +54,7 @@ def gallery_facets(
 
 
 def mark_facets(marks: Sequence[ObservationMark], view: ViewState) -> Iterator[Facet]:
-    """Yield the facet of what the judge's observations tell, if there is any."""
+    """Yield the facet of the judge's observations, if there are any."""
     if marks:
         counts, names = {one.value: one.images for one in marks}, {one.value: one.name for one in marks}
         yield _facet("judge", "mark", counts, view.filter.mark, view, names)
@@ -68,7 +68,7 @@ def _facet(
     view: ViewState,
     names: Mapping[str, str] | None = None,
 ) -> Facet:
-    """Return a facet; a choice that was made is among its choices even if it has no images."""
+    """Return a facet, which includes the selected choice even if no image matches."""
     values = [*counts] if chosen is None or chosen in counts else [chosen, *counts]
     choices = [
         FacetChoice(

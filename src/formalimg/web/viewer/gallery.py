@@ -1,4 +1,4 @@
-"""The gallery: images of a run, filtered and paged."""
+"""The gallery: images of a run with filters and pages."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def gallery_page(site: Site, request: Request) -> Response:
 
 
 def _page_of(item: str, query: Mapping[str, str], view: ViewState, run: StoredRun) -> int:
-    """Return the number of the page that an image is on."""
+    """Return the number of the page that contains an image."""
     before = run.count_before(
         view.filter, item, parse_number(query, "sample") or 0, by_score=run.manifest.model.name == GIVEN
     )
@@ -66,7 +66,7 @@ def _page_of(item: str, query: Mapping[str, str], view: ViewState, run: StoredRu
 
 
 def _known_about(run: StoredRun, row: RunRow, section: Section) -> list[str]:
-    """Return the subjects of items: classes, objects, or fields."""
+    """Return the subjects that items can be filtered by: classes, objects, or fields."""
     about = section.suite
     if about.vocabulary:
         return sorted(vocabulary(about.vocabulary).words["class"])

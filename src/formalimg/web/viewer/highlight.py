@@ -19,14 +19,14 @@ _PREDICATE = re.compile(r"\(([A-Z]\w*)")
 
 
 class PromptSpan(NamedTuple):
-    """A span of a prompt, and whether it states something that failed."""
+    """A span of a prompt, and whether it states a failed part."""
 
     text: str
     failed: bool
 
 
 def highlight_prompt(prompt: str, parts: Sequence[Part], suite: Benchmark) -> list[PromptSpan]:
-    """Split a prompt into spans, with those marked that state failed parts.
+    """Split a prompt into spans, marking those that state failed parts.
 
     A phrase that also occurs in a part that holds is marked only where its meaning tells the two apart.
     """
@@ -39,7 +39,7 @@ def highlight_prompt(prompt: str, parts: Sequence[Part], suite: Benchmark) -> li
 
 
 def _named_only_in_failures(prompt: str, parts: Sequence[Part], suite: Benchmark) -> Iterator[tuple[int, int]]:
-    """Yield the positions of phrases that only failed parts contain."""
+    """Yield the positions of phrases that occur only in failed parts."""
     failed = {phrase.lower() for part in parts if part.score < 1 for phrase in _phrases(part, suite)}
     held = {phrase.lower() for part in parts if part.score >= 1 for phrase in _phrases(part, suite)}
     if not failed - held:
@@ -52,7 +52,7 @@ def _named_only_in_failures(prompt: str, parts: Sequence[Part], suite: Benchmark
 
 
 def _phrases(part: Part, suite: Benchmark) -> Iterator[str]:
-    """Yield how a prompt may express a part: by its values, its words, or its predicates in English."""
+    """Yield phrases that a prompt may use for a part: its values, its words, or its predicates in English."""
     if not suite.terms.is_code:
         yield from (form for word in part.about if word.strip() for form in _forms(word))
         return
@@ -79,7 +79,7 @@ def _forms(value: str) -> Iterator[str]:
 def _mentioned(
     prompt: str, parts: Sequence[Part], suite: Benchmark, known: Collection[int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield other positions that state what failed, found by meaning: several parts may share their words."""
+    """Yield more positions that state failed parts, found by meaning because parts may share their words."""
     if not suite.terms.is_code:
         return
     atoms = atoms_of_clauses([part.name for part in parts])
@@ -117,7 +117,7 @@ class AtomMention(NamedTuple):
 
 
 class _LexiconPhrase(NamedTuple):
-    """A phrase of the lexicon, its meaning, and the predicates of the atoms it states."""
+    """A lexicon phrase with its meaning and the predicates of the atoms it states."""
 
     text: str
     meaning: frozenset[str]
@@ -125,14 +125,14 @@ class _LexiconPhrase(NamedTuple):
 
 
 class _Substitution(NamedTuple):
-    """A phrase, and one that can stand in its place but means something else."""
+    """A phrase, and a replacement with a different meaning."""
 
     phrase: _LexiconPhrase
     replacement: str
 
 
 def atoms_of_clauses(clauses: Sequence[str]) -> list[set[AtomPattern]]:
-    """Return the atoms that each clause of a formula asserts, without those of its condition."""
+    """Return the atoms that each clause asserts, without those of its condition."""
     conditions = ["" if clause.startswith("(not") else "".join(_CONDITION.findall(clause)) for clause in clauses]
     atoms = _atom_patterns([*clauses, *conditions])
     return [{*atoms[place]} - {*atoms[len(clauses) + place]} for place in range(len(clauses))]
@@ -141,7 +141,7 @@ def atoms_of_clauses(clauses: Sequence[str]) -> list[set[AtomPattern]]:
 def find_mentions(
     prompt: str, suite: Benchmark, predicates: Collection[str], *, except_at: Collection[int]
 ) -> Iterator[AtomMention]:
-    """Yield what the phrases of these predicates state, except phrases that begin at certain positions.
+    """Yield the mentions of the given predicates in a prompt, except phrases that start at `except_at`.
 
     Each phrase is replaced by another one; the atoms that vanish from the parsed prompt are those it states. Nothing is
     found in prompts that cannot be parsed, or that are far longer than our own.

@@ -1,4 +1,4 @@
-"""The page of one item over all runs: how each run in the folder fared on it, by date."""
+"""The history page of an item: its results in all runs of the folder, by date."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _HistoryImage(NamedTuple):
 
 
 class _HistoryRun(NamedTuple):
-    """A run that has the item: its images, of which the first are shown, and how many pass."""
+    """A run with the item: its first images, and how many of all its images pass."""
 
     name: str
     url: str
@@ -50,7 +50,7 @@ class _HistoryRun(NamedTuple):
 
 
 def history_page(site: Site, request: Request) -> Response:
-    """Return the page of an item over all runs.
+    """Return the history page of an item over all runs.
 
     Of several items of this id, it is the one that the run of the query has; by default, that of the newest run.
     """
@@ -86,7 +86,7 @@ def history_page(site: Site, request: Request) -> Response:
 
 
 def _runs_with(site: Site, suite: Benchmark, item: str) -> Iterator[tuple[FoundRun, RunManifest]]:
-    """Yield the runs that have an item of this id; unreadable runs are reported on the first page."""
+    """Yield the runs with an item of the given ID, skipping unreadable runs."""
     for found in site.runs():
         try:
             with site.open_found(found) as run:
@@ -125,7 +125,7 @@ def _history_image(run: StoredRun, name: str, item: PlannedItem, judged: Judged,
 
 
 def _summary(runs: Sequence[_HistoryRun]) -> str:
-    """Return in how many runs all images of the item pass."""
+    """Return the number of runs in which all images of the item pass, as text."""
     scored = [run for run in runs if run.scored]
     passed = sum(run.passed == run.scored for run in scored)
     return f"passes in {passed} of {len(scored)} run{'' if len(scored) == 1 else 's'} that have a verdict"

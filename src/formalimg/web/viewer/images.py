@@ -1,4 +1,4 @@
-"""Image files: as stored, thumbnails, and drawings of witnesses. Looked up in the database, never by path."""
+"""Image files as stored, thumbnails, and drawings of witnesses, looked up in the database and never by path."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _decoding = BoundedSemaphore(2)
 
 
 def image_file(site: Site, request: Request) -> Response:
-    """Return an image as it is stored."""
+    """Return an image file as stored."""
     found = _found(site, request)
     try:
         data = found.path.read_bytes()
@@ -46,13 +46,13 @@ def image_file(site: Site, request: Request) -> Response:
 
 
 def thumbnail_file(site: Site, request: Request) -> Response:
-    """Return a thumbnail; cached for all runs that have the image."""
+    """Return a thumbnail, which is cached for all runs with the same image."""
     found = _found(site, request)
     return Response(thumbnail_bytes(found), media_type="image/webp", headers=_cache_headers(found, request))
 
 
 def witness_file(site: Site, request: Request) -> Response:
-    """Return a drawing of the scene that proves an item satisfiable."""
+    """Return a drawing of an item's witness scene."""
     query = request.query_params
     with site.open(require_value(query, "run")) as run:
         item = run.suite_item(require_value(query, "item"))
@@ -75,13 +75,13 @@ def _found(site: Site, request: Request) -> ImageFile:
 
 
 def _cache_headers(found: ImageFile, request: Request) -> dict[str, str]:
-    """Let browsers cache forever what the URL names by its digest."""
+    """Return headers that let browsers cache a file forever if its digest is in the URL."""
     digest = request.query_params.get("sha256", "")
     return _IMMUTABLE if len(digest) >= _DIGEST_LENGTH and found.sha256.startswith(digest) else {}
 
 
 def thumbnail_bytes(image: ImageFile) -> bytes:
-    """Return a thumbnail as WebP, made once for all runs that have the image."""
+    """Return a thumbnail as WebP, generated once for all runs with the same image."""
     # A string that is not a digest could be a path of somebody's choice.
     known = _SHA256.fullmatch(image.sha256)
     kept = cache_folder() / "thumbnails" / image.sha256[:2] / f"{image.sha256}.webp" if known else None
@@ -97,7 +97,7 @@ def thumbnail_bytes(image: ImageFile) -> bytes:
 
 
 def _cache_thumbnail(data: bytes, path: Path) -> None:
-    """Store a thumbnail; if that fails, it is made again next time."""
+    """Store a thumbnail in the cache, ignoring failures."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, [data])

@@ -1,4 +1,4 @@
-"""The index of all runs of a site: summaries, tags and progress, each read again only when its files have changed."""
+"""Index of all runs of a site: summaries, tags and progress, reread only when their files change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RETRY_SECONDS = 10.0
 
 
 class IndexedRun(NamedTuple):
-    """A run as the index knows it."""
+    """An indexed run with its summary, tags and activity."""
 
     name: str  # its name in URLs
     summary: RunSummary  # its figures
@@ -42,7 +42,7 @@ class IndexedRun(NamedTuple):
 
 
 class BaselineDifference(NamedTuple):
-    """How much higher the overall figure of a run is than that of the baseline."""
+    """The difference in the overall figure between a run and the baseline."""
 
     value: float  # the difference; over the items that both have a verdict for, if it is paired
     interval: Interval | None  # its confidence interval, whatever the missing verdicts are; None if it is not paired
@@ -50,7 +50,7 @@ class BaselineDifference(NamedTuple):
 
 
 class RunListing(NamedTuple):
-    """All folders of a site: runs, folders that cannot be read, and the names of runs that are not summed up yet."""
+    """All folders of a site: runs, unreadable folders, and the names of runs that are not summarized yet."""
 
     runs: list[IndexedRun]
     unreadable: list[UnreadableRun]
@@ -64,7 +64,7 @@ class _ReadFailure(NamedTuple):
 
 
 class _SameObjects:
-    """Objects compared by identity: what is computed from summaries is valid as long as these are."""
+    """A cache key for summaries that compares objects by identity."""
 
     def __init__(self, *objects: object) -> None:
         self._objects = objects  # held, so that no other object gets their ids
@@ -77,7 +77,7 @@ class _SameObjects:
 
 
 class RunIndex:
-    """The index of a site. Any thread may use it."""
+    """The index of a site, safe to use from any thread."""
 
     def __init__(self, site: Site, *, read_only: bool = False) -> None:
         """Index the runs of a site."""
@@ -90,7 +90,7 @@ class RunIndex:
         self._filling = Lock()
 
     def listing(self) -> RunListing:
-        """Return all runs; the first few that are not summed up yet are summed up now, the others meanwhile."""
+        """Return all runs, summarizing a few new ones immediately and the rest in the background."""
         found, unreadable, pending = [], [], []
         allowed = _MAX_AT_ONCE
         for run in self.site.runs():
@@ -114,7 +114,7 @@ class RunIndex:
         return RunListing(found, unreadable, pending)
 
     def fill(self) -> None:
-        """Sum up all runs that are not yet; one thread at a time."""
+        """Summarize all remaining runs, in one thread at a time."""
         if not self._filling.acquire(blocking=False):
             return
         try:
@@ -124,7 +124,7 @@ class RunIndex:
             self._filling.release()
 
     def difference(self, run: IndexedRun, baseline: IndexedRun) -> BaselineDifference | None:
-        """Return how much higher a run is than the baseline; None if its suite is another, or one has no figure."""
+        """Return how much higher a run is than the baseline, or None if they cannot be compared."""
         first, second = run.summary, baseline.summary
         if first.suite != second.suite or run.name == baseline.name:
             return None
@@ -135,14 +135,14 @@ class RunIndex:
         return self._differences.get((run.name, baseline.name), _SameObjects(first, second), compute)
 
     def in_progress(self) -> Iterator[tuple[str, RunActivity]]:
-        """Yield the runs that a process is writing to, and how far they are."""
+        """Yield the runs that a process is writing to, with their progress."""
         for run in self.site.runs():
             found = self.activity(run)
             if found is not None:
                 yield run.name, found
 
     def state_digest(self) -> str:
-        """Return what changes when another page would be shown, apart from the figures of runs in progress."""
+        """Return a digest that changes with the content of the runs page, ignoring the figures of runs in progress."""
         state = [
             (run.name, file_stamp(run.folder / TAGS_FILE), is_running or run_state(run.folder))
             for run in self.site.runs()
@@ -151,7 +151,7 @@ class RunIndex:
         return hashlib.sha256(repr(state).encode("utf-8", "replace")).hexdigest()[:16]
 
     def save_tags(self, name: str, tags: Sequence[str], note: str, version: str) -> RunTags:
-        """Write the tags and the note of a run of the listing; see `formalimg.runs.write_tags`."""
+        """Write the tags and the note of a run; see `formalimg.runs.write_tags`."""
         run = self.site.find(name)
         summary = self._read(run)
         if isinstance(summary, UnreadableRun):
@@ -159,7 +159,7 @@ class RunIndex:
         return write_tags(run.folder, tags, note, version=version, root=self.site.folder)
 
     def _read(self, run: FoundRun) -> RunSummary | UnreadableRun:
-        """Return the summary of a run, or why there is none."""
+        """Return the summary of a run, or the reason why it cannot be read."""
         state = run_state(run.folder)
 
         def compute() -> RunSummary:
@@ -191,7 +191,7 @@ class RunIndex:
         return IndexedRun(run.name, summary, tags, problem, self.activity(run), can_edit)
 
     def activity(self, run: FoundRun) -> RunActivity | None:
-        """Return how far a run is; None if no process is writing to it."""
+        """Return the progress of a run, or None if no process is writing to it."""
         if not is_in_progress(run.folder):
             return None
 

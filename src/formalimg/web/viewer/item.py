@@ -1,4 +1,4 @@
-"""The page of one image: prompt, verdict and its reasons, and the same item by other samples, judges and runs."""
+"""The page of an image: prompt, verdict and reasons, and the same item in other samples, judges and runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SHOWN_ELSEWHERE = ("explanation", "not_checked")
 
 
 class _HostedImage(NamedTuple):
-    """An image that the site serves."""
+    """An image served by the site."""
 
     address: str
     width: int
@@ -119,19 +119,19 @@ def _image_url(listed: ListedImage | None, view: ViewState) -> str:
 
 
 def _gate_url(run: StoredRun, name: str, sample: int, view: ViewState) -> str:
-    """Return the URL of the image whose score is the gate of this one."""
+    """Return the URL of the image whose score gates this image."""
     gate = suite_of(run.manifest.suite).gate_item(run, name)
     return build_url("/item", run=view.run, judge=view.judge, item=gate, sample=sample)
 
 
 def _full(run: StoredRun, item: str, sample: int, name: str) -> str:
-    """Return the URL of the image as stored; empty if there is none."""
+    """Return the URL of the image as stored, or an empty string if there is none."""
     found = run.image_file(item, sample)
     return "" if found is None else build_url("/image", run=name, item=item, sample=sample, sha256=found.sha256[:16])
 
 
 def _playground(item: Item[object] | None) -> str:
-    """Return the URL that opens the formula in the playground; empty without a formula or a known vocabulary."""
+    """Return the URL of an item's formula in the playground, or an empty string if it cannot be opened there."""
     if item is None or not isinstance(item.spec, FormulaSpec):
         return ""
     vocabulary = suite_of(item.suite).vocabulary
@@ -151,7 +151,7 @@ def boxed_image(
     side: int = _MAX_SIDE,
     link: str = "",
 ) -> Markup:
-    """Return an image with its boxes, or why there is none."""
+    """Return an image with its boxes, or the reason why it cannot be shown."""
     found = run.image_file(item.id, judged.outcome.sample)
     if found is None:
         return trusted_markup(image_html(ExampleImage(item, judged, "no image"), suite))
@@ -166,7 +166,7 @@ def boxed_image(
 
 
 def _has_witness(item: Item[object] | None) -> bool:
-    """Return whether an item has a witness that can be drawn: those of drawn worlds have relations without a place."""
+    """Return whether an item has a witness that can be drawn."""
     if item is None or suite_of(item.suite).world != "icons":
         return False
     return isinstance(item.spec, FormulaSpec) and item.spec.witness is not None
@@ -179,14 +179,14 @@ class _DroppedLabel(NamedTuple):
 
 
 class _DroppedBoxes(NamedTuple):
-    """The boxes of an image whose labels were not asked for."""
+    """The boxes of an image whose labels were not requested."""
 
     summary: str
     boxes: list[_DroppedLabel]
 
 
 def _dropped(verdict: Verdict | Unscored) -> _DroppedBoxes | None:
-    """Return which boxes have labels that were not asked for; None if there are none."""
+    """Return the boxes whose labels were not requested, or None if there are none."""
     found = count_boxes(verdict)
     if found is None or not found.dropped:
         return None
@@ -206,7 +206,7 @@ def _text(verdict: Verdict | Unscored, name: str) -> str:
 
 
 def _evidence(verdict: Verdict | Unscored) -> list[tuple[str, str]]:
-    """Return what else the judge observed: texts as they are, everything else as JSON."""
+    """Return further observations of the judge, with text unchanged and everything else as JSON."""
     return [(name, _plain(value)) for name, value in verdict.evidence.items() if name not in _SHOWN_ELSEWHERE]
 
 
@@ -233,7 +233,7 @@ class RelatedImage(NamedTuple):
 
 
 class RelatedImages(NamedTuple):
-    """Related images of a page; empty lists where there is only the image itself."""
+    """Related images for a page, in lists that are empty if there is only the image itself."""
 
     samples: list[RelatedImage]
     judges: list[RelatedImage]
@@ -241,7 +241,7 @@ class RelatedImages(NamedTuple):
 
 
 def related_images(site: Site, run: StoredRun, item: PlannedItem, sample: int, view: ViewState) -> RelatedImages:
-    """Return other samples, judges and runs of the item."""
+    """Return the other samples, judges and runs of the item."""
     return RelatedImages(
         list(_samples(run, item, sample, view)),
         list(_other_judges(site, run, item, sample, view)),
@@ -250,7 +250,7 @@ def related_images(site: Site, run: StoredRun, item: PlannedItem, sample: int, v
 
 
 def verdict_reason(verdict: Verdict | Unscored) -> str:
-    """Return why there is no verdict, or the rule that made it; empty if the parts say it all."""
+    """Return why there is no verdict, or the rule behind it, or an empty string if the parts explain it."""
     if isinstance(verdict, Unscored):
         return ": ".join(filter(None, [verdict.reason, verdict.detail]))
     return f"failed by rule: {verdict.evidence['rule']}" if "rule" in verdict.evidence else ""
@@ -279,7 +279,7 @@ def _other_judges(
 
 
 def _in_other_runs(site: Site, run: StoredRun, item: PlannedItem, view: ViewState) -> Iterator[RelatedImage]:
-    """Yield all images of the item in other runs of the suite; unreadable runs are reported on the first page."""
+    """Yield all images of the item in other runs of the suite, skipping unreadable runs."""
     for found in site.runs():
         if found.name == view.run:
             continue

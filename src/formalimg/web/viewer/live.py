@@ -1,4 +1,4 @@
-"""Live progress: server-sent events about runs in progress, from one poller for all pages that are open.
+"""Live progress: server-sent events about runs in progress, from a poller shared by all open pages.
 
 The poller runs only while a page listens. Streams are limited in number and in time; browsers connect again by
 themselves, and a page without a stream shows the same when it is loaded again.
@@ -37,7 +37,7 @@ _LOAD_FACTOR = 10
 
 
 class LiveRuns:
-    """An ASGI application that sends what changes to all pages that listen. Belongs to the server's event loop."""
+    """ASGI application that streams changes to all listening pages, bound to the server's event loop."""
 
     def __init__(self, index: RunIndex, *, interval: float = _INTERVAL, max_streams: int = _MAX_STREAMS) -> None:
         """Watch the runs of an index."""
@@ -48,7 +48,7 @@ class LiveRuns:
         self._poller: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with a stream of events, or refuse if too many pages listen already.
+        """Respond with a stream of events, or with an error if too many pages are listening.
 
         A stream is counted before anything is awaited, so that none comes in between, until its connection ends.
         """
@@ -77,7 +77,7 @@ class LiveRuns:
             yield event or ": nothing new\n\n"
 
     async def _next(self, seen: int) -> str:
-        """Return the newest event, as soon as there is one that was not seen; empty after a while without any."""
+        """Wait for an event newer than `seen` and return it, or an empty string on timeout."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_HEARTBEAT), self._changed:
                 await self._changed.wait_for(lambda: self._number > seen)
@@ -85,7 +85,7 @@ class LiveRuns:
         return ""
 
     async def _poll(self) -> None:
-        """Look at the runs while a page listens, and announce what has changed."""
+        """Poll the runs while a page is listening, and announce changes."""
         while self._streams:
             begun = monotonic()
             event = await run_in_threadpool(self._look)

@@ -1,4 +1,4 @@
-"""The manifest of a run as labelled texts."""
+"""The manifest of a run as labelled text."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from formalimg.types import Setting
 
 
 class ManifestField(NamedTuple):
-    """A line of a run's manifest."""
+    """A labelled line of a run's manifest."""
 
     name: str
     text: str
 
 
 def manifest_fields(manifest: RunManifest, items: int, spent: RunCost) -> list[ManifestField]:
-    """Return the manifest of a run as labelled texts."""
+    """Return the manifest of a run as labelled lines of text."""
     fields = [
         ManifestField("model", identity_text(manifest.model)),
         ManifestField("judge", identity_text(manifest.judge) if manifest.judge else "none yet"),
@@ -46,7 +46,7 @@ def identity_text(identity: Identity) -> str:
 
 
 def cost_text(spent: RunCost) -> str:
-    """Format the cost of a run; empty if it was free."""
+    """Format the cost of a run, or return an empty string if it was free."""
     if not spent.dollars and not spent.unpriced:
         return ""
     return f"${spent.dollars:,.2f}" + (f" and {spent.unpriced:,} at unknown prices" if spent.unpriced else "")

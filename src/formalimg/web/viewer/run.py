@@ -29,7 +29,7 @@ _BASELINES = ("builtin/oracle", "builtin/scatter")
 
 
 class _Failure(NamedTuple):
-    """How often something failed: a row of a chart, linked to its images."""
+    """A row of a failure chart, with its count and a link to the images."""
 
     name: str
     failed: int
@@ -90,7 +90,7 @@ def _curve(site: Site, section: Section) -> Markup:
 
 
 def _baselines(site: Site, row: RunRow) -> Iterator[RunRow]:
-    """Yield the rows of upper-bound and chance baselines on the same items, if the folder has such runs."""
+    """Yield the rows of upper-bound and chance baselines with the same items, if the folder has such runs."""
     missing = {*_BASELINES} - {row.manifest.model.name}
     for found in site.runs():
         try:
@@ -104,7 +104,7 @@ def _baselines(site: Site, row: RunRow) -> Iterator[RunRow]:
 
 
 def split_word(name: str, row: RunRow, section: Section) -> tuple[str, str]:
-    """Return kind and word that failures are grouped by; words of concepts are prefixed with their category."""
+    """Split a failure name into its kind and word if the suite counts concepts by category."""
     if not section.suite.value_has_kind:
         return "", name
     kinds = [kind for kind in row.kinds if name.startswith(f"{kind} ")]
@@ -112,7 +112,7 @@ def split_word(name: str, row: RunRow, section: Section) -> tuple[str, str]:
 
 
 class ObservationMark(NamedTuple):
-    """Something about the judge's observations that images can be filtered by, with the number of images."""
+    """A property of the judge's observations that images can be filtered by, with the number of images."""
 
     value: str
     name: str
@@ -120,12 +120,12 @@ class ObservationMark(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Its name and the number of images."""
+        """The name of the mark and the number of images."""
         return f"{self.name} ({self.images:,})"
 
 
 def known_marks(row: RunRow) -> list[ObservationMark]:
-    """Return what the judge's observations of a run can be filtered by."""
+    """Return the observation marks that the images of a run can be filtered by."""
     found = {
         "disagreement": ("whole and clauses disagree", row.quality.disagreements),
         "dropped": ("boxes dropped for their labels", row.quality.images_dropped),

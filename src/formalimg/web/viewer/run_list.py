@@ -27,7 +27,7 @@ _MAX_TEXT = 200
 
 
 class RunsQuery(NamedTuple):
-    """What the URL of the runs page asks for. Fields that are empty do not filter."""
+    """The state of the runs page in its URL, in which empty fields do not filter."""
 
     text: str = ""  # words that all have to occur in name, model, suite, judge, tags or note
     suite: str = ""  # the run has exactly this one
@@ -45,19 +45,19 @@ class RunsQuery(NamedTuple):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether some runs may be left out."""
+        """Whether any filter is set."""
         return any(self[: RunsQuery._fields.index("sort")])
 
     @property
     def kept(self) -> dict[str, str]:
-        """What stays as it is when the filters change: order and baseline, as far as they are not the default."""
+        """The query values to retain when the filters change: sort order and baseline unless they are the default."""
         changed = {} if self.order == default_order(self.sort) else {"order": str(self.order)}
         if changed or self.sort != _DEFAULT_SORT:
             changed["sort"] = self.sort
         return {**changed, "baseline": self.baseline} if self.baseline else changed
 
     def url(self, **changes: Any) -> str:
-        """Return the URL of this list with some values changed; back on the first page, unless that is given."""
+        """Return the URL of this list with changed values, on the first page unless `page` is passed."""
         changed = self._replace(**{"page": 1, **changes})
         filters = {
             name: value for name, value in changed._asdict().items() if name not in ("sort", "order", "baseline")
@@ -105,19 +105,19 @@ def _parse_day(query: Mapping[str, str], name: str) -> str:
 
 
 def default_order(column: SortColumn) -> Order:
-    """Return the order in which a column is sorted first."""
+    """Return the initial sort order of a column."""
     return "asc" if column in _ASCENDING else "desc"
 
 
 class ListedRun(NamedTuple):
-    """A run in the list, and how much higher it is than the baseline, if it was compared."""
+    """A run in the list, with its difference from the baseline if the two were compared."""
 
     run: IndexedRun
     difference: BaselineDifference | None = None
 
 
 class RunPage(NamedTuple):
-    """A page of the list."""
+    """A page of the list of runs."""
 
     runs: list[ListedRun]  # the runs of the page, in order
     total: int  # number of runs on all pages
@@ -133,7 +133,7 @@ def run_status(run: IndexedRun) -> RunStatus:
 def select_runs(
     runs: Sequence[IndexedRun], query: RunsQuery, compared: Callable[[IndexedRun], BaselineDifference | None]
 ) -> RunPage:
-    """Return the page of runs that a query asks for."""
+    """Return the page of runs selected by a query."""
     kept = [ListedRun(run) for run in runs if _matches(run, query)]
     by_difference = query.sort == "difference"
     if by_difference:
@@ -155,7 +155,7 @@ def select_runs(
 
 
 def _sort_key(listed: ListedRun, column: SortColumn) -> str | float | tuple[float, int] | None:
-    """Return what a column is sorted by; None if it has no value."""
+    """Return the sort value of a run in a column, or None if it has none."""
     summary = listed.run.summary
     match column:
         case "model":
@@ -178,7 +178,7 @@ def _sort_key(listed: ListedRun, column: SortColumn) -> str | float | tuple[floa
 
 
 def _natural(text: str) -> str:
-    """Return a text whose order is that of people: step-900 before step-1000."""
+    """Return a key for natural sorting, in which step-900 comes before step-1000."""
     return re.sub(r"\d+", lambda digits: digits[0].zfill(12), text.casefold())
 
 
@@ -206,7 +206,7 @@ def _contains(run: IndexedRun, text: str) -> bool:
 
 
 class FilterChoices(NamedTuple):
-    """What the filters offer: the values that runs have, with the number of runs."""
+    """The filter values that occur in runs, with the number of runs."""
 
     suite: Mapping[str, int]
     model: Mapping[str, int]
@@ -215,7 +215,7 @@ class FilterChoices(NamedTuple):
 
 
 def filter_choices(runs: Iterable[IndexedRun]) -> FilterChoices:
-    """Return the values of all runs, in the order of their names."""
+    """Return the filter values of all runs, sorted by name."""
     counts = FilterChoices(Counter(), Counter(), Counter(), Counter())
     for run in runs:
         summary = run.summary

@@ -1,4 +1,4 @@
-"""The runs page: all runs of a folder, filtered, sorted and compared with a baseline; their tags, edited in place."""
+"""The runs page: all runs of a folder, filtered, sorted and compared with a baseline, with editable tags."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _COLUMNS: Mapping[SortColumn | None, str] = {
 
 
 class _Row(NamedTuple):
-    """A row of the table, as texts."""
+    """A row of the table, formatted as text."""
 
     run: IndexedRun
     summary: RunSummary
@@ -64,7 +64,7 @@ class _Row(NamedTuple):
 
 
 class _Header(NamedTuple):
-    """The header of a column: sorted by it, or a link that does so."""
+    """The header of a column, with a link for sorting by it."""
 
     label: str
     url: str
@@ -78,7 +78,7 @@ class _RunGroup(NamedTuple):
 
 
 class ProgressText(NamedTuple):
-    """How far a run in progress is, as texts; events send the same."""
+    """The progress of a run as text, for pages and events alike."""
 
     share: float
     done: str
@@ -88,7 +88,7 @@ class ProgressText(NamedTuple):
 
 
 def overview_page(index: RunIndex, request: Request) -> Response:
-    """Return the list of runs; unreadable ones are listed with the reason."""
+    """Return the list of runs, including unreadable runs with the reason."""
     query = parse_runs_query(request.query_params)
     state = index.state_digest()  # before the runs are read: what changes meanwhile is news to the page
     found = index.listing()
@@ -140,7 +140,7 @@ def save_tags(index: RunIndex, body: Body) -> Response:
 
 
 def progress_text(activity: RunActivity) -> ProgressText:
-    """Return how far a run in progress is, as texts."""
+    """Return the progress of a run as text."""
     counts = activity.counts
     spent = activity.spent
     cost = f"${spent.dollars:,.2f}" if spent.dollars or spent.unpriced else ""
@@ -154,7 +154,7 @@ def progress_text(activity: RunActivity) -> ProgressText:
 
 
 def duration_text(seconds: float) -> str:
-    """Format a duration by its two largest units: 45 s, 12 min, 3 h 20 min, 2 d 4 h."""
+    """Format a duration with its two largest units: 45 s, 12 min, 3 h 20 min, 2 d 4 h."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -212,7 +212,7 @@ def _row(listed: ListedRun, query: RunsQuery) -> _Row:
 
 
 def _difference_texts(found: BaselineDifference | None, *, has_scores: bool) -> tuple[str, str, str]:
-    """Return the difference, its interval, and whether it is clearly better or worse."""
+    """Return the difference, its interval, and whether it is significantly better or worse."""
     if found is None:
         return "", "", ""
     unit = "difference" if has_scores else "points"

@@ -1,4 +1,4 @@
-"""Runs of images that a user gave to be scored: titled by their prompt, and each image called by its file."""
+"""Runs of images supplied by a user, shown with their prompt as the title and with file names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_TITLE = 300
 
 
 class ScoredImages(NamedTuple):
-    """What pages say of a run of given images."""
+    """The title and labels that pages show for a run of supplied images."""
 
     title: str  # the prompt, or the first of several
     has_one_prompt: bool  # whether it is the prompt of all images
@@ -24,7 +24,7 @@ class ScoredImages(NamedTuple):
 
 
 def scored_images(run: StoredRun) -> ScoredImages | None:
-    """Return what pages say of a run of given images; None for runs of other models."""
+    """Return the title and labels for a run of supplied images, or None for other runs."""
     if run.manifest.model.name != GIVEN:
         return None
     prompts = Counter(item.prompt for item in run.items.values())
@@ -36,10 +36,10 @@ def scored_images(run: StoredRun) -> ScoredImages | None:
 
 
 def image_file_name(judged: Judged) -> str:
-    """Return the name of the file that an image was given as; the id of its item if that is not known."""
+    """Return the file name of a supplied image, or the ID of its item if that name is unknown."""
     return Path(image_path(judged)).name
 
 
 def image_path(judged: Judged) -> str:
-    """Return the path that an image was given as; the id of its item if that is not known."""
+    """Return the path of a supplied image, or the ID of its item if that path is unknown."""
     return str(judged.served.get("file", judged.outcome.item))

@@ -46,21 +46,21 @@ READ_ERRORS = (FormalimgError, sqlite3.Error, OSError, ValueError, LookupError, 
 
 
 class UnknownRunError(NotFoundError):
-    """There is no run of this name."""
+    """Error for a run name that does not exist."""
 
 
 class FoundRun(NamedTuple):
-    """A folder shown as a run: its name in URLs, and its path."""
+    """A folder shown as a run, with its name in URLs and its path."""
 
     name: str
     folder: Path
 
 
 class Site:
-    """All runs below a folder. The folder is scanned on each request, so new runs appear at once."""
+    """All runs below a folder, which is scanned on each request so that new runs appear immediately."""
 
     def __init__(self, folder: str | Path, studies: Sequence[Path] = ()) -> None:
-        """Show the runs under `folder`, which may also be a run itself.
+        """Create a site of the runs below `folder`, which may also be a run itself.
 
         Args:
             folder: the folder.
@@ -80,7 +80,7 @@ class Site:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """Keep the list of the runs as it is, and the runs open: an export reads all of them again and again.
+        """Freeze the list of runs and keep them open, for exports that read all of them repeatedly.
 
         Only for one thread: open runs belong to theirs.
         """
@@ -92,7 +92,7 @@ class Site:
                 self._frozen = None
 
     def runs(self) -> list[FoundRun]:
-        """Return the folders to show, by name: runs, damaged runs, and folders that contain no run."""
+        """Return the folders to show, sorted by name: runs, damaged runs, and folders without runs."""
         if self._frozen is not None:
             return [*self._frozen.runs.values()]
         if is_run(self.folder):
@@ -100,7 +100,7 @@ class Site:
         return [FoundRun(path.relative_to(self.folder).as_posix(), path) for path in _runs_below(self.folder, 1)]
 
     def find(self, name: str) -> FoundRun:
-        """Return the run of this name, which must be one of `runs()`: names are never used as paths."""
+        """Return the run with the given name, looked up in `runs()` so that names are never used as paths."""
         runs = {run.name: run for run in self.runs()} if self._frozen is None else self._frozen.runs
         if name in runs:
             return runs[name]
@@ -108,13 +108,13 @@ class Site:
 
     @contextmanager
     def open(self, name: str, judge: int | None = None) -> Iterator[StoredRun]:
-        """Open a run for reading, with one of its judges (by number) or the last one."""
+        """Open a run for reading, with the judge at a given position or the last one."""
         with self.open_found(self.find(name), judge) as run:
             yield run
 
     @contextmanager
     def open_found(self, found: FoundRun, judge: int | None = None) -> Iterator[StoredRun]:
-        """Open a run of `runs()` as `open` does; pages that open all of them scan the folder once."""
+        """Open a run from `runs()` without scanning the folder again."""
         frozen = self._frozen
         if frozen is None or (len(frozen.opened) >= _MAX_HELD and (found.name, judge) not in frozen.opened):
             with closing(_opened(found, judge)) as run:
@@ -125,7 +125,7 @@ class Site:
         yield frozen.opened[found.name, judge]
 
     def comparison(self, name: str, judge: int | None = None) -> Comparison:
-        """Return the summary of a run as in its report; computed again only when the run has changed."""
+        """Return the comparison of a run as in its report, recomputed only if the run has changed."""
         folder = self.find(name).folder
         studies = studies_of_runs([folder], self._studies)
 
@@ -136,11 +136,11 @@ class Site:
         return self._summaries.get((name, judge), self._state([folder], studies), compute)
 
     def labels(self, runs: Sequence[StoredRun]) -> dict[Path, RunLabels]:
-        """Return the human labels that correct these runs, by their resolved folders."""
+        """Return the human labels that correct the given runs, by resolved run folder."""
         return labels_of_runs(runs, studies_of_runs([run.folder for run in runs], self._studies))
 
     def cached(self, names: Sequence[str], compute: Callable[[], Value], *, what: Hashable = "") -> Value:
-        """Return what `compute` computes from several runs; again only when one of them has changed.
+        """Return a value computed from several runs, recomputed only if one of them has changed.
 
         Only one is computed at a time, to bound the memory in use. `what` names the value, if there are several.
         """
@@ -155,7 +155,7 @@ class Site:
         return found
 
     def shared(self, key: Hashable, compute: Callable[[], Value]) -> Value:
-        """Return what several pages show of an image: computed once while the site is frozen."""
+        """Return a value shared by several pages, computed once while the site is frozen."""
         if self._frozen is None:
             return compute()
         if key not in self._frozen.shared:
@@ -164,7 +164,7 @@ class Site:
         return found
 
     def _state(self, folders: Sequence[Path], studies: Mapping[Path, Path]) -> Hashable:
-        """Return what changes when one of the runs, or a study of them, does."""
+        """Return a state that changes whenever one of the runs or their studies changes."""
         if self._frozen is not None:
             return ()
         labels = tuple(sorted(studies.items()))
@@ -172,7 +172,7 @@ class Site:
 
 
 class _FrozenSite(NamedTuple):
-    """The runs of a site as they were, those that are held open, what pages share, and what closes the runs."""
+    """The runs of a frozen site, those held open, shared values, and the stack that closes the runs."""
 
     runs: Mapping[str, FoundRun]
     opened: dict[tuple[str, int | None], StoredRun]
@@ -192,7 +192,7 @@ def _opened(found: FoundRun, judge: int | None) -> StoredRun:
 
 
 def _runs_below(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield runs, and folders of the first level that contain none."""
+    """Yield runs, and first-level folders that contain no runs."""
     for path in sorted(_folders(folder)):
         if is_run(path):
             yield path
@@ -212,12 +212,12 @@ def _folders(folder: Path) -> Iterator[Path]:
 
 
 def is_run(folder: Path) -> bool:
-    """Return whether a folder is a run, possibly a damaged one."""
+    """Return whether a folder is a run, even if damaged."""
     return any((folder / mark).is_file() for mark in _RUN_FILES)
 
 
 def run_state(folder: Path) -> tuple[tuple[int, int], ...]:
-    """Return file stamps that change when a run does."""
+    """Return file stamps that change whenever a run changes."""
     place = (
         f"{folder}{os.sep}"  # plain strings: pages look at hundreds of runs, and Path objects take longer than files
     )
@@ -225,7 +225,7 @@ def run_state(folder: Path) -> tuple[tuple[int, int], ...]:
 
 
 def file_stamp(path: str | Path) -> tuple[int, int]:
-    """Return time and size of a file; zeros if there is none, or it is empty."""
+    """Return the modification time and size of a file, or zeros if it is missing or empty."""
     try:
         found = os.stat(path)  # noqa: PTH116  # also of plain strings
     except OSError:
@@ -251,23 +251,23 @@ class _CacheEntry(Generic[Value]):
 
 
 class StampedCache(Generic[Value]):
-    """An LRU cache of computed values, each with the state of the source it was computed from."""
+    """An LRU cache of computed values, each stored with the state of its source."""
 
     def __init__(self, max_entries: int) -> None:
-        """Keep at most this many values."""
+        """Create a cache of at most `max_entries` values."""
         self._max_entries = max_entries
         self._entries: OrderedDict[Hashable, _CacheEntry[Value]] = OrderedDict()
         self._lock = Lock()
         self._locks: dict[Hashable, Lock] = {}
 
     def peek(self, key: Hashable, state: Hashable) -> Value | None:
-        """Return the value of a key if it is valid; None if it would have to be computed."""
+        """Return the cached value of a key, or None if it is missing or outdated."""
         with self._lock:
             entry = self._entries.get(key)
         return entry.value if entry is not None and entry.is_valid(state, monotonic()) else None
 
     def get(self, key: Hashable, state: Hashable, compute: Callable[[], Value]) -> Value:
-        """Return the value of a key; computed at most once per state, however many threads request it."""
+        """Return the value of a key, computed at most once per state even with concurrent requests."""
         with self._lock:
             lock = self._locks.setdefault(key, Lock())
         with lock:

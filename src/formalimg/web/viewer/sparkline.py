@@ -21,7 +21,7 @@ class Sparkline(NamedTuple):
 
 
 def sparkline(rates: Mapping[int, Rate], levels: Sequence[int]) -> Sparkline:
-    """Return the curve of a run; nothing where there is one level only."""
+    """Return the curve of a run, which is empty if there is only one level."""
     points, command = [], "M"
     line = ""
     low: list[str] = []

@@ -1,4 +1,4 @@
-"""Studies whose human labels correct the rates of a run: those given, and those beside the folder of the runs."""
+"""Studies whose human labels correct the rates of a run: those passed in, and those next to the runs' folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STUDY_FILES = ("study.toml", "ratings.sqlite", "ratings.sqlite-wal")
 
 
 def require_studies(folders: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the folders."""
+    """Return the folders, or raise an error if one of them is not a study."""
     wrong = next((folder for folder in folders if not is_study(folder)), None)
     if wrong is not None:
         raise FormalimgError(f"{wrong} is not a study: name the folder of a study that `formalimg annotate` made")
@@ -26,7 +26,7 @@ def require_studies(folders: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def studies_of_runs(runs: Sequence[Path], named: Sequence[Path]) -> dict[Path, Path]:
-    """Return the study that labels each run: a named one, or one beside the runs that was drawn for correction.
+    """Return the study that labels each run: a named one, or a correction study next to the runs.
 
     Of several, the study with the most of these runs counts: only runs labelled together are compared by people.
     """
@@ -40,12 +40,12 @@ def studies_of_runs(runs: Sequence[Path], named: Sequence[Path]) -> dict[Path, P
 
 
 def study_files(studies: Iterable[Path]) -> Iterator[Path]:
-    """Yield the files of studies that change with their answers."""
+    """Yield the files of studies that change when answers are added."""
     yield from (study / name for study in studies for name in _STUDY_FILES)
 
 
 def labels_of_runs(runs: Sequence[StoredRun], studies: Mapping[Path, Path]) -> dict[Path, RunLabels]:
-    """Return the labels of runs that a study has. Why a study has no labels yet is said with the numbers."""
+    """Return the human labels of runs, or the reason why a study has none yet."""
     labels: dict[Path, RunLabels] = {}
     for study in dict.fromkeys(studies.values()):
         labelled = [run for run in runs if studies.get(run.folder.resolve()) == study]

@@ -1,4 +1,4 @@
-"""The summary of a run for the runs page, cached on disk, so that a new server need not read all results again."""
+"""Run summaries for the runs page, cached on disk so that a new server need not read all results again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What the runs page shows of a run, and what runs are compared by."""
+    """The data of a run shown on the runs page and used to compare runs."""
 
     model: str  # as in the manifest
     condition: str
@@ -55,24 +55,24 @@ class RunSummary:
 
     @property
     def about(self) -> Benchmark:
-        """The suite."""
+        """The suite of the run."""
         return suite(self.suite)
 
     @property
     def coverage(self) -> float:
-        """Share of the images that have a verdict."""
+        """The share of images that have a verdict."""
         return self.scored / self.expected if self.expected else 0.0
 
 
 class UnreadableRun(NamedTuple):
-    """A folder that cannot be read as a run, and why."""
+    """A folder that cannot be read as a run, with the reason."""
 
     name: str
     error: str
 
 
 def summarize_run(folder: Path) -> RunSummary:
-    """Read a run and sum it up."""
+    """Read and summarize a run."""
     run = open_run(folder)
     try:
         return _summary(run)
@@ -110,7 +110,7 @@ def _summary(run: StoredRun) -> RunSummary:
 
 
 def cached_summary(folder: Path, state: Hashable) -> RunSummary | None:
-    """Return the summary of a run from the cache, if there is one of this state of the run; else None."""
+    """Return the cached summary for the current state of a run, or None if there is none."""
     try:
         found = json.loads(read_plain_bytes(_file(folder), _MAX_BYTES))
         return _from_json(found["summary"]) if found["of"] == _key(state) else None
@@ -119,7 +119,7 @@ def cached_summary(folder: Path, state: Hashable) -> RunSummary | None:
 
 
 def cache_summary(folder: Path, state: Hashable, summary: RunSummary) -> None:
-    """Store the summary of a run; if that fails, it is computed again next time."""
+    """Store the summary of a run in the cache, ignoring failures."""
     file = _file(folder)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -135,13 +135,13 @@ def _file(folder: Path) -> Path:
 
 
 def _key(state: Hashable) -> str:
-    """Return what a summary depends on: the files of the run, and the code that sums it up."""
+    """Return a cache key for a summary from the files of the run and the summarizing code."""
     return f"{_SCHEMA} {_code_stamp()} {state}"
 
 
 @cache
 def _code_stamp() -> str:
-    """Return what changes with the installed code: a number that another version would compute is not shown."""
+    """Return a stamp of the installed code, so that summaries by another version are not reused."""
     root = Path(__file__).parents[2]
     found = hashlib.sha256()
     for package in ("logic", "runs", "stats", "benchmarks", "reports", "scoring", "web/viewer"):

@@ -1,4 +1,4 @@
-"""Tiles: images of a run in a gallery, with their outcomes and what they do not show."""
+"""Gallery tiles: images of a run with their outcomes and what they fail to show."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class GalleryTile(NamedTuple):
 
 
 def outcome_name(passed: bool | None) -> str:
-    """Return pass, fail or unscored."""
+    """Return `pass`, `fail` or `unscored`."""
     return "unscored" if passed is None else "pass" if passed else "fail"
 
 
@@ -83,12 +83,12 @@ def _formula(run: StoredRun, judged: Judged) -> str:
 
 
 def thumbnail_url(run: str, item: str, sample: int, sha256: str | None) -> str:
-    """Return the URL of a thumbnail, with its digest so that browsers may cache it forever; empty without an image."""
+    """Return the thumbnail URL with a digest for permanent caching, or an empty string without an image."""
     return "" if sha256 is None else build_url("/thumbnail", run=run, item=item, sample=sample, sha256=sha256[:16])
 
 
 def common_opening(prompts: Sequence[str]) -> str:
-    """Return whole sentences that all prompts begin with, such as one on style: they would hide the differences."""
+    """Return the opening sentences that all prompts share, which would hide their differences."""
     if len(prompts) < 2:
         return ""
     first, last = min(prompts), max(prompts)  # a prefix of these two is a prefix of all

@@ -1,4 +1,4 @@
-"""Parse and build URLs of the viewer. All its state is in the URL, so every page can be shared."""
+"""Parse and build URLs of the viewer, which contain all of its state so that every page can be shared."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _MARKS = ("disagreement", "dropped")
 
 
 class ViewState(NamedTuple):
-    """What a URL selects: a run, one of its judges, and an image filter."""
+    """The view that a URL selects: a run, one of its judges, and an image filter."""
 
     run: str  # the run's name
     judge: int | None  # the number of the judge; None for the last one
     filter: ImageFilter  # the images to show
 
     def url(self, path: str, **changes: object) -> str:
-        """Return the URL of another page with this state; keywords change it, None removes a value."""
+        """Return the URL of another page in this state, with keywords overriding values and None removing them."""
         known: dict[str, object] = {"run": self.run, "judge": self.judge, **self.filter._asdict()}
         return build_url(path, **{**known, **changes})
 
 
 def build_url(path: str, **values: object) -> str:
-    """Return a URL with a query; values that are None or empty are left out."""
+    """Build a URL with a query, omitting values that are None or empty."""
     query = [(name, str(value)) for name, value in values.items() if value is not None and value != ""]
     return f"{path}?{urlencode(query, errors='replace')}" if query else path
 
 
 def history_url(suite: str, item: str, run: str) -> str:
-    """Return the URL of the page of an item over all runs; the run tells which item of this id is meant."""
+    """Return the URL of an item's history page, with the run that identifies the item."""
     return build_url(f"/items/{quote(suite, safe='')}/{quote(item, safe='', errors='replace')}", run=run)
 
 
@@ -67,14 +67,14 @@ def parse_view_state(request: Request) -> ViewState:
 
 
 def require_value(query: Mapping[str, str], name: str) -> str:
-    """Return a query value; raise an HTTPException if it is missing."""
+    """Return a query value, or raise an HTTPException if it is missing."""
     if not query.get(name):
         raise HTTPException(400, f"the URL names no {name}")
     return query[name]
 
 
 def parse_number(query: Mapping[str, str], name: str) -> int | None:
-    """Return a query value as a non-negative integer; None if it is missing."""
+    """Return a query value as a non-negative integer, or None if it is missing."""
     text = query.get(name, "")
     if not text:
         return None
