@@ -93,7 +93,7 @@ class FiledItem(Item[Any]):
 
     @property
     def is_canonical(self) -> bool:
-        """Whether the record is known to be valid, and what `encode_item` would write."""
+        """Whether the record is known to be valid and equals the output of `encode_item`."""
         records = getattr(self, "records", None)  # copies with other values have none
         return records is not None and records.is_canonical(self.number)
 
@@ -123,7 +123,7 @@ _NEEDED = ("format", "suite", "version", "id", "level", "prompt")
 
 
 def encode_item(item: Item[Any], *, with_proof: bool = True) -> str:
-    """Whether the record is known to be valid and equals the output of `encode_item`."""
+    """Return the item as one line of JSON; the same item always gives the same text."""
     kind = get_suite(item.suite)
     if isinstance(item, FiledItem) and item.is_canonical:
         if with_proof:

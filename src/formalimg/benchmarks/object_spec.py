@@ -82,7 +82,7 @@ _PREDICATES = {"left of": "LeftOf", "right of": "RightOf", "above": "Above", "be
 
 
 class TranslatedClause(NamedTuple):
-    """One conjunct of the formula of an item."""
+    """One conjunct of an item's formula."""
 
     text: str  # the closed formula
     kind: str  # object, count, attribute or relation
@@ -90,12 +90,12 @@ class TranslatedClause(NamedTuple):
 
     @property
     def formula(self) -> Formula:
-        """One conjunct of an item's formula."""
+        """The clause, parsed as a formula."""
         return parse(self.text)
 
 
 def translate(spec: ObjectSpec) -> tuple[TranslatedClause, ...]:
-    """The clause, parsed as a formula.
+    """Return the closed formulas that express a spec; all of them must hold.
 
     - One object is `exists`, and several are `at-least`; where one more is excluded, the number is `exactly` it.
     - A colour is `Has`. Any object of the class may have it, not only the most confident one.
@@ -124,7 +124,7 @@ def to_formula(spec: ObjectSpec) -> Formula:
 
 
 def _exact_number(required: IncludedObjects, exclude: tuple[ExcludedObjects, ...]) -> ExcludedObjects | None:
-    """Return the closed formulas that express a spec; all of them must hold."""
+    """Return the exclusion that makes a required number exact: one more object of the same class."""
     if required.color or required.relation:
         return None
     return next(
@@ -148,7 +148,7 @@ def _build_clause(spec: ObjectSpec, index: int, *, exact: bool) -> TranslatedCla
 
 
 def _build_conjuncts(spec: ObjectSpec, index: int, name: str) -> list[str]:
-    """Return the exclusion that makes a required number exact: one more object of the same class."""
+    """Return the conjuncts that describe one object, with `name` as its variable."""
     required = spec.include[index]
     parts = [f"(Is ?{name} '{required.label}')"]
     if required.color:

@@ -1,4 +1,4 @@
-"""Published groups of CF-World, read and written: `prompt/<field>.json` and `eval_questions/<field>_gemini.json`."""
+"""Published groups of CF-World: reading and writing `prompt/<field>.json` and `eval_questions/<field>_gemini.json`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _QUESTION = RecordSchema(
 
 @dataclass(frozen=True)
 class PublishedGroup:
-    """A group as its authors published it; all but its place by level."""
+    """A group as published by its authors, with texts and questions by level."""
 
     field: FieldPath
     number: str  # in the file
@@ -89,7 +89,7 @@ class PublishedGroup:
 
     @property
     def id(self) -> str:
-        """The id: field and number."""
+        """The id of the group, made of field and number."""
         return f"{self.field.slug}-{self.number}"
 
 
