@@ -1,4 +1,4 @@
-"""FormulaSpec: what a FormalImg item asks for, and its fields in item records.
+"""The specification of a FormalImg item, and its fields in item records.
 
 In `items.jsonl`, `dsl` is the formula. `style` follows if the formula does not demand it outright, and `witness` (a
 scene in the published grounding format) if there is one. Published items have `cnf`, where it is not what `to_prenex`

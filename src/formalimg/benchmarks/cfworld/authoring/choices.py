@@ -51,7 +51,7 @@ class NamedOutcome(NamedTuple):
 
     @property
     def outcome(self) -> str | None:
-        """What the explicit prompt adds; None if it does not begin with the implicit one, letter by letter."""
+        """The outcome that the explicit prompt adds to the implicit one; None if it does not begin with that one."""
         start = f"{self.implicit} "
         return self.explicit.prompt.removeprefix(start) if self.explicit.prompt.startswith(start) else None
 
