@@ -202,7 +202,7 @@ class FormulaTemplates:
         return "sample_to_check" in self._check.placeholders
 
     def allowed(self, assignment: Assignment) -> Assignment:
-        """Return the assignment extended by what the writer's template allows.
+        """Return the assignment, extended to the whole language if the writer's template has the authors' form.
 
         It offers the whole language. In Knolling, predicates are still those of the assignment.
         """
