@@ -20,7 +20,7 @@ class BriefSpec(Protocol):
     """A spec that describes its drawing by a brief."""
 
     def scene_brief(self) -> SceneBrief:
-        """Return the brief."""
+        """Return the brief of the drawing."""
         ...
 
 

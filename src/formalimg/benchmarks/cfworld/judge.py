@@ -76,7 +76,7 @@ class NumberedScores(BaseModel):
 
 
 class PublishedScores(RootModel[dict[str, GivenScore]]):
-    """The published answer form: an object whose keys are the numbers of the questions."""
+    """The published form: an object whose names are the numbers of the questions."""
 
     model_config = ConfigDict(strict=True)
 

@@ -75,7 +75,7 @@ class ScoreSheet(TextAnswer):
 
 
 class PairScore(ScoreSheet):
-    """An object with a single score, as the published scorer of object pairs expects."""
+    """An object with one score, for a pair of objects: the published scorer of pairs asks no numbered questions."""
 
     family = "qwen"
     count = 1

@@ -53,7 +53,7 @@ class _TooManySteps(Exception):  # noqa: N818  # never leaves this module
 
 
 def judge_objects(formula: Formula, objects: object) -> Verdict | Unscored:
-    """Return the published verdict on a formula.
+    """Return the verdict of the published evaluator on a formula.
 
     Its evidence has the objects under `scene` if they make one, otherwise under `objects`, as they were written.
     """

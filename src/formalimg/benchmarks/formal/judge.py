@@ -57,7 +57,7 @@ def reopen_judge(suite: Benchmark, recorded: RecordedModels) -> Judge:
 
 
 def preflight_drawings(suite: Benchmark) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return two drawings that test a judge by detecting a bottle or a fork."""
+    """Return two drawings of a bottle and a fork that test a judge before a run."""
     from formalimg.judges import preflight as known
 
     if suite.is_grounded:

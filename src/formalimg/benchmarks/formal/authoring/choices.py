@@ -16,7 +16,7 @@ class FormulaWriting(Authoring):
     """Authoring of items with formulas: a prompt with a formula, and a check that they agree."""
 
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
-        """Return the levels and number of items, which default to those of the published suites."""
+        """Return the size of the published suites; raise an error for levels outside 1 to 10."""
         if not set(levels) <= set(_USUAL.levels):
             raise FormalimgError("levels must lie between 1 and 10, as in --levels 1-10")
         return _USUAL

@@ -204,7 +204,7 @@ class FormulaTemplates:
     def allowed(self, assignment: Assignment) -> Assignment:
         """Return the assignment, extended to the whole language if the writer's template has the authors' form.
 
-        It offers the whole language. In Knolling, predicates are still those of the assignment.
+        In Knolling, the predicates are still those of the assignment.
         """
         if not self.writes_as_published:
             return assignment

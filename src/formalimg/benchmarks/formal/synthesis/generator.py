@@ -265,7 +265,7 @@ def _has_forall(formula: Formula) -> bool:
 
 
 def _write_soundly(name: str, formula: Formula, seed: int) -> tuple[str, str | None]:
-    """Return the prompt of a formula, with the reason to reject it as unnatural or None."""
+    """Return the prompt of a formula, and the reason to reject it as odd or None."""
     words = suite(name).vocabulary
     oddity = ReadScene(formula).find_oddity() if words in COVERED else None
     if oddity:
