@@ -36,7 +36,7 @@ class Authoring(ABC):
 
     @abstractmethod
     def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
-        """Return the task of a plan."""
+        """Return the authoring task of a plan."""
 
     def is_checked(self, plan: AuthoringPlan) -> bool:
         """Return whether a model checks the answers."""

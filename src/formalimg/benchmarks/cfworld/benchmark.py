@@ -112,7 +112,7 @@ class CfWorld(Benchmark):
     # --- reports
 
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-        """Return the tables below the main one."""
+        """Return the additional tables below the main table."""
         from formalimg.benchmarks.cfworld.tables import counterfactual_tables
 
         return counterfactual_tables(self, runs, how)

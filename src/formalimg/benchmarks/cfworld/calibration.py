@@ -59,7 +59,7 @@ _FACTUAL = 1
 
 @dataclass(frozen=True)
 class GateCalibration:
-    """Thresholds on the scores of factual images against human labels."""
+    """The comparison of thresholds on the scores of factual images with human labels."""
 
     judge: Identity  # the judge that scored
     runs: tuple[str, ...]  # the runs, by folder

@@ -51,7 +51,7 @@ class Contrast(NamedTuple):
 
 
 class _Settings(NamedTuple):
-    """How scores are computed, gated and compared."""
+    """Settings for computing, gating and comparing scores."""
 
     threshold: float
     profile: ScoreProfile

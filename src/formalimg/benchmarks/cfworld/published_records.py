@@ -76,7 +76,7 @@ def format_repairs(repairs: Iterable[DataRepair]) -> list[str]:
 
 
 class FieldPath(NamedTuple):
-    """A field of knowledge and the path of its published files."""
+    """A field of knowledge, with the path of its published files."""
 
     path: str  # the path of its files within `prompt`, without their suffix
     discipline: str  # its tag

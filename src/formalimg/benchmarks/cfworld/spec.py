@@ -138,7 +138,7 @@ _TEXTS = ("dimension", "question", "criteria")
 
 
 def fields_of(spec: CounterfactualSpec, *, with_proof: bool) -> dict[str, Any]:
-    """Return the fields of a spec."""
+    """Return the spec as fields of an item record."""
     return {
         "group": spec.group,
         "assessment": spec.assessment,

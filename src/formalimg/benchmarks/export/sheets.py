@@ -35,7 +35,7 @@ class Datasheet(NamedTuple):
 
 
 def read_sheet(package: str, section: str, suite: str, contents: MarkdownTable, notes: Iterable[str]) -> Datasheet:
-    """Return the sheet of a suite, with texts and fields from files.
+    """Return the data sheet of a suite, with texts and fields read from files.
 
     They are in `texts.toml` and `fields.toml` here, or in `datasheet.toml` in the folder of the benchmark.
     """

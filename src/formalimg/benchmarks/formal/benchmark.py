@@ -114,13 +114,13 @@ class FormulaBenchmark(Benchmark):
     # --- reports
 
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-        """Return the tables below the main one."""
+        """Return the additional tables below the main table."""
         from formalimg.benchmarks.formal.tables import formula_tables
 
         return formula_tables(self, runs, how)
 
     def item_figures(self, items: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
-        """Return the figures of predicates and classes."""
+        """Yield the figures of predicates and classes."""
         from formalimg.benchmarks.formal.figures import item_figures
 
         return item_figures(items)

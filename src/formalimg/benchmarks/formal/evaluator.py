@@ -205,7 +205,7 @@ class _Search:
             self._measure_overlaps()
 
     def holds(self, formula: Formula) -> bool:
-        """Return whether a formula holds."""
+        """Return whether a formula holds for the objects."""
         return self._holds(formula, {})
 
     def _measure_overlaps(self) -> None:

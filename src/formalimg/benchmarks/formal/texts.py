@@ -85,7 +85,7 @@ _BAR = 20
 
 
 def item_lines(item: Item[FormulaSpec]) -> Iterator[str]:
-    """Yield the formula of an item, its clauses, and the scene that proves it can be satisfied."""
+    """Yield the formula of an item, its clauses, and the scene that proves it satisfiable."""
     spec = item.spec
     yield f"{item.suite}/{item.id}, K = {item.level}\n\n{item.prompt}\n"
     yield from odd_meanings(item.tags)

@@ -66,7 +66,7 @@ class QuestionSet(NamedTuple):
 
 @dataclass(frozen=True)
 class CounterfactualChoices(WritingChoices):
-    """Sources of CF-World items."""
+    """The options for authoring CF-World items."""
 
     suites: ClassVar[str] = CF_WORLD
 

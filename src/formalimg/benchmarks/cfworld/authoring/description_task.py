@@ -124,7 +124,7 @@ class DescriptionAuthoring(AuthoringTask):
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """Return the described prompts and the versions of the templates."""
+        """Return the settings that shape the items: the prompts to describe and the template versions."""
         prompts = [[named.explicit.id, named.explicit.prompt, named.implicit] for named in self._named_outcomes]
         digest = hashlib.sha256(json.dumps(prompts, ensure_ascii=False).encode()).hexdigest()[:16]
         return {"outcomes": f"{len(prompts)}, sha256 {digest}", "prompts": self._texts.versions}

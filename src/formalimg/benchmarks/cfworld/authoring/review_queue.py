@@ -87,7 +87,7 @@ class ReviewLine:
 
     @property
     def field(self) -> str:
-        """The branch, or the discipline where there is none."""
+        """The branch of the group, or its discipline if it has no branch."""
         return self.group.branch or self.group.discipline
 
     @property

@@ -64,7 +64,7 @@ class PublishedDraft(BaseModel):
 
     @property
     def as_ours(self) -> Draft:
-        """The same in our form."""
+        """The draft, converted to our form."""
         return Draft(thoughts="", prompt=self.natural_language_description, formula=self.dsl_representation)
 
 
@@ -78,7 +78,7 @@ class PublishedReview(BaseModel):
 
     @property
     def as_ours(self) -> Review:
-        """The same in our form; the authors' checker gives no reasons."""
+        """The review, converted to our form; the authors' checker gives no reasons."""
         return Review(
             thoughts="",
             plausible=not self.is_contradictory,
@@ -101,7 +101,7 @@ _WORDS_OF_A_KIND = 6
 
 @dataclass(frozen=True)
 class Assignment:
-    """Requirements for one item."""
+    """The requirements for one item."""
 
     suite: str  # whose vocabulary it is written in
     level: int  # the K it must have
