@@ -1,4 +1,4 @@
-"""Suites: benchmarks as items; synthesis, loading, download and export of items."""
+"""Benchmark suites: loading, synthesis, authoring, download and export of their items."""
 
 from formalimg._util.lazy import lazy_exports
 

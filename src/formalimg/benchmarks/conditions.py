@@ -1,4 +1,4 @@
-"""Conditions: what an image model is sent for an item.
+"""Conditions: how the input of an image model is built from an item.
 
 Plain; with a layout (FormalImg, sections 3.6 and B.2); or rewritten by a chat model, which thinks first.
 """
@@ -38,7 +38,7 @@ class ModelInput(NamedTuple):
 
 @dataclass(frozen=True)
 class Condition:
-    """How an item is put to an image model.
+    """How an item is presented to an image model.
 
     Attributes:
         form: the item's words alone, the words as a chat model has rewritten them, or with a layout as text or image.
@@ -73,12 +73,12 @@ class Condition:
 
     @cached_property
     def rewriting(self) -> Prompt | None:
-        """The text that the rewriter is sent; None if nothing is rewritten."""
+        """The prompt template of the rewriter; None if prompts are not rewritten."""
         return self._known["rewrite"] if self.form == "rewritten" else None
 
     @cached_property
     def texts(self) -> tuple[Prompt, ...]:
-        """The prompt templates in use, in their order."""
+        """The prompt templates in use, in order of use."""
         chosen = [f"style_{self.style}"] if self.style != "none" and self.with_prompt else []
         if self.needs_layout:
             chosen.append(self.form.replace("-", "_") + ("" if self.with_prompt else "_only"))
@@ -97,7 +97,7 @@ class Condition:
         return {prompt.name: prompt.version for prompt in sent}
 
     def model_input(self, item: Item[object], layout: Scene | None = None) -> ModelInput:
-        """Return the input of the image model for an item; where words are rewritten, before that.
+        """Return the image model's input for an item, before any rewriting.
 
         Raises:
             FormalimgError: if the condition needs a layout and there is none.

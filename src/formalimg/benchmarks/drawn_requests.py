@@ -1,4 +1,4 @@
-"""What an item asks to be drawn: formulas and briefs as the solver of drawn scenes takes them."""
+"""Drawing requests: the formula or brief that the solver of drawn scenes needs for an item."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from formalimg.logic.syntax import Formula
 
 
 class NothingToDrawError(FormalimgError):
-    """A spec that tells nobody what to draw, such as published data without a binding."""
+    """Raised for a spec that does not determine a drawing, such as published data without a binding."""
 
 
 @runtime_checkable
 class BriefSpec(Protocol):
-    """A spec that says in a brief what is to be drawn."""
+    """A spec that describes its drawing by a brief."""
 
     def scene_brief(self) -> SceneBrief:
-        """Return the brief."""
+        """Return the brief of the drawing."""
         ...
 
 
 def drawn_request(spec: object) -> Formula | SceneBrief:
-    """Return what a spec asks to be drawn, as `solve_drawn` takes it."""
+    """Return the formula or brief of a spec, as accepted by `solve_drawn`."""
     if isinstance(spec, FormulaSpec):
         if spec.unreadable is not None:
             raise NothingToDrawError(spec.unreadable_because)
@@ -36,7 +36,7 @@ def drawn_request(spec: object) -> Formula | SceneBrief:
 
 
 def undrawable_because(spec: object) -> str | None:
-    """Return why no drawing shows what an item asks for; None if one can, as far as its words tell."""
+    """Return why no drawing can show what a spec asks for; None if its words allow a drawing."""
     try:
         return why_not_drawable(drawn_request(spec))
     except NothingToDrawError as error:

@@ -1,4 +1,4 @@
-"""Open items files without holding their items: each line is found again by its place, and decoded when it is needed.
+"""Lazy access to items files: each line is located by its offset and decoded on demand.
 
 Opening reads the head of each line: id, level, tags, version; the lines of known files, such as those of default items,
 are not even parsed. Specifications are checked by `require_valid`, of those items that are selected, or of a single one
@@ -46,7 +46,7 @@ def _line_checksum(line: bytes) -> int:
 
 
 class LineRecords(ItemRecords):
-    """The lines of an items file, by their place; a line that has changed is an error."""
+    """The lines of an items file, located by offset; reading a line that has changed is an error."""
 
     def __init__(self, file: BinaryIO, name: str, suite: str) -> None:
         super().__init__()
@@ -61,11 +61,11 @@ class LineRecords(ItemRecords):
         self._end = 0
 
     def add(self, line: bytes, state: int = _UNCHECKED) -> int:
-        """Add the next line; return its number, from 0."""
+        """Add the next line, and return its zero-based number."""
         return self.add_place(len(line), _line_checksum(line), state)
 
     def add_place(self, length: int, checksum: int, state: int) -> int:
-        """Add the next line, by its length and checksum; return its number, from 0."""
+        """Add the next line by its length and checksum, and return its zero-based number."""
         self._starts.append(self._end)
         self._lengths.append(length)
         self._checksums.append(checksum)
@@ -74,7 +74,7 @@ class LineRecords(ItemRecords):
         return len(self._states) - 1
 
     def line(self, number: int) -> bytes:
-        """Return a line, without its end."""
+        """Return a line without its line ending."""
         with self._reading:
             self._file.seek(self._starts[number])
             line = self._file.read(self._lengths[number])
@@ -86,11 +86,11 @@ class LineRecords(ItemRecords):
         return len(self._states)
 
     def is_canonical(self, number: int) -> bool:
-        """Return whether a line was checked, and is what `encode_item` would write."""
+        """Return whether a line has been checked and equals the output of `encode_item`."""
         return self._states[number] == _CANONICAL
 
     def read_spec(self, number: int) -> Any:
-        """Return the specification in a line."""
+        """Return the specification stored in a line."""
         if self._states[number] == _UNCHECKED:
             findings = ItemFindings()
             self.check(number, findings)
@@ -98,7 +98,7 @@ class LineRecords(ItemRecords):
         return get_suite(self._suite).form.known_spec(self.fields(number))
 
     def check(self, number: int, findings: ItemFindings) -> None:
-        """Check a line, unless that was done; errors are added to the findings."""
+        """Check a line if it has not been checked yet, and add any errors to the findings."""
         if self._states[number] == _UNCHECKED:
             line = self.line(number)
             item = read_line(line, f"{self._name}, line {number + 1}", self._suite, findings)
@@ -107,7 +107,7 @@ class LineRecords(ItemRecords):
 
     @property
     def state(self) -> int:
-        """How far all lines are checked."""
+        """The lowest check state among all lines."""
         return min(self._states, default=_UNCHECKED)
 
     def place(self, number: int) -> tuple[int, int]:
@@ -116,7 +116,7 @@ class LineRecords(ItemRecords):
 
 
 class CheckedFile:
-    """What is remembered of a large items file that was checked as a whole: the heads of its items, in their order."""
+    """Cache record of a large items file that has been fully checked: the heads of its items, in file order."""
 
     def __init__(self, path: Path, suite: str) -> None:
         from importlib.metadata import version  # these here, because most files are small
@@ -129,7 +129,7 @@ class CheckedFile:
         self._marker = cache_folder() / "checked-items" / f"{name}.json"
 
     def remember(self, items: Sequence[FiledItem], records: LineRecords) -> None:
-        """Note that these items, all of the file in their order, are checked."""
+        """Record that all items of the file have been checked."""
         if self._marker.exists():
             return
         heads = [
@@ -159,7 +159,7 @@ class CheckedFile:
 
 
 def open_items_file(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Return the items of an items file, their specifications unchecked; other errors are added to the findings."""
+    """Return the items of an items file without checking their specifications; add other errors to the findings."""
     refuse_special_file(path)
     try:
         records = LineRecords(path.open("rb"), str(path), suite)
@@ -185,7 +185,7 @@ def open_items_file(path: Path, suite: str, findings: ItemFindings) -> list[Item
 
 
 class KnownLines(ItemRecords):
-    """The lines of an items file that is known to be as `write_items` wrote it, such as that of default items."""
+    """The lines of an items file known to be written by `write_items`, such as the default items."""
 
     def __init__(self, lines: Sequence[bytes], suite: str) -> None:
         super().__init__()
@@ -193,15 +193,15 @@ class KnownLines(ItemRecords):
         self._suite = suite
 
     def line(self, number: int) -> bytes:
-        """Return a line, without its end."""
+        """Return a line without its line ending."""
         return self._lines[number]
 
     def read_spec(self, number: int) -> Any:
-        """Return the specification in a line."""
+        """Return the specification stored in a line."""
         return get_suite(self._suite).form.known_spec(self.fields(number))
 
     def is_canonical(self, number: int) -> bool:
-        """Return True: the file is known."""
+        """Return True, because the file is known to be canonical."""
         return True
 
 
@@ -212,7 +212,7 @@ _TAGS = b', "tags": '
 
 
 def open_known_lines(data: bytes, suite: str) -> list[Item[Any]]:
-    """Return the items in the bytes of an items file that is known to be as `write_items` wrote it.
+    """Return the items in the content of a file known to be written by `write_items`.
 
     Of each line only its begin and its end are looked at: ids, levels, versions and tags stand there.
     """
@@ -233,7 +233,7 @@ def open_known_lines(data: bytes, suite: str) -> list[Item[Any]]:
 
 
 def _read_listed_tags(line: bytes) -> bytes:
-    """Return the list of tags at the end of a line that `encode_item` wrote, as JSON; empty if it has none."""
+    """Return the JSON list of tags at the end of a line written by `encode_item`; empty if the item has no tags."""
     if not line.endswith(b'"]}'):
         return b""
     # The last field of the item, and not one inside of another: there would be a bracket or a brace behind it.
@@ -242,7 +242,7 @@ def _read_listed_tags(line: bytes) -> bytes:
 
 
 def require_valid(items: Iterable[Item[Any]]) -> None:
-    """Check the specifications of items that were opened and not loaded."""
+    """Check the specifications of items that were opened without being loaded."""
     findings = ItemFindings()
     checked: dict[LineRecords, list[FiledItem]] = {}
     for item in items:

@@ -1,4 +1,4 @@
-"""What some benchmarks have besides the contract in `types.py`: words for tables and pages, and hooks."""
+"""Optional hooks of benchmarks beyond the contract in `types.py`, and their terms for tables and pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PartTerms(NamedTuple):
-    """Words for the parts of a verdict in tables, figures and pages."""
+    """Terms for the parts of a verdict in tables, figures and pages."""
 
     part: str  # such as clause
     kind: str  # what groups of parts are called
@@ -43,7 +43,7 @@ class PartTerms(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkHooks:
-    """Data and hooks with defaults; a hook that a benchmark does not have returns None."""
+    """Optional data and hooks of a benchmark; hooks that it does not override return None."""
 
     group: str = "group"  # what items are called whose levels are compared
     value_has_kind: bool = False  # a value needs its kind to be unique: orange is a colour and a fruit
@@ -68,7 +68,7 @@ class BenchmarkHooks:
 
     @property
     def scale(self) -> Literal["percent", "score"]:
-        """The scale of its numbers: rates in percent, or mean scores between 0 and 1."""
+        """The scale of the benchmark's numbers: rates in percent, or mean scores from 0 to 1."""
         return "score" if self.has_scores else "percent"
 
     # --- items
@@ -103,5 +103,5 @@ class BenchmarkHooks:
 
 
 def format_level(benchmark: Benchmark, level: int) -> str:
-    """Return a level as in running text: `K = 3`, or `L3`."""
+    """Return a level as shown in running text, such as `K = 3` or `L3`."""
     return benchmark.level_format.format(name=benchmark.level, level=level)

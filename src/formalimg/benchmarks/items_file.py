@@ -1,4 +1,4 @@
-"""The items file: `items.jsonl`, one JSON object per line; encoding, decoding, order, and items that stay in the file.
+"""The items file `items.jsonl`, one JSON object per line: encoding, decoding, order and lazy items.
 
 Fields, in this order: `format` (of the file, 1), `suite`, `version` (of the suite), `id`, `level`, `prompt`, then the
 fields of the suite's kind, and `tags`, if there are any. The same items always give the same bytes. The version of the
@@ -26,7 +26,7 @@ _DECODED = 256
 
 
 class ItemRecords(ABC):
-    """The records of a suite's items, by number; each is read and decoded when it is asked for."""
+    """The records of a suite's items, by number; each is read and decoded on demand."""
 
     def __init__(self) -> None:
         self.fields = lru_cache(_DECODED)(self._read_fields)
@@ -34,15 +34,15 @@ class ItemRecords(ABC):
 
     @abstractmethod
     def line(self, number: int) -> bytes:
-        """Return the record of an item as it is stored."""
+        """Return the stored record of an item."""
 
     @abstractmethod
     def read_spec(self, number: int) -> Any:
-        """Return the specification in a record; a record that nobody has checked is checked first."""
+        """Return the specification stored in a record, after checking the record if it has not been checked yet."""
 
     @abstractmethod
     def is_canonical(self, number: int) -> bool:
-        """Return whether a record is known to be valid, and is what `encode_item` would write."""
+        """Return whether a record is known to be valid and equals the output of `encode_item`."""
 
     def _read_fields(self, number: int) -> dict[str, Any]:
         fields: dict[str, Any] = json.loads(self.line(number))
@@ -50,7 +50,7 @@ class ItemRecords(ABC):
 
 
 class _InRecord:
-    """An attribute that is read from the record, unless the instance has a value of its own (`dataclasses.replace`)."""
+    """An attribute read from the record unless the instance overrides it (`dataclasses.replace`)."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -64,7 +64,7 @@ class _InRecord:
 
 
 class FiledItem(Item[Any]):
-    """An item that knows its id, level, tags and version, and reads the rest when it is asked for it.
+    """An item that holds its id, level, tags and version, and reads its other fields on demand.
 
     It equals the `Item` with the same values, and is pickled as one.
     """
@@ -78,7 +78,7 @@ class FiledItem(Item[Any]):
     def of(
         cls, records: ItemRecords, number: int, suite: str, id_: str, level: int, tags: tuple[str, ...], version: str
     ) -> FiledItem:
-        """Return the item of a record."""
+        """Create the item of a record."""
         item = cls.__new__(cls)
         # In place of the constructor, which would want prompt and spec. Not by `__dict__`, which would take memory.
         put = object.__setattr__
@@ -93,7 +93,7 @@ class FiledItem(Item[Any]):
 
     @property
     def is_canonical(self) -> bool:
-        """Whether the record is known to be valid, and what `encode_item` would write."""
+        """Whether the record is known to be valid and equals the output of `encode_item`."""
         records = getattr(self, "records", None)  # copies with other values have none
         return records is not None and records.is_canonical(self.number)
 
@@ -157,7 +157,7 @@ def formula_text(item: Item[Any]) -> str:
 
 
 def decode_item(text: str, suite: str) -> Item[Any]:
-    """Return the item that `encode_item` wrote."""
+    """Return the item encoded in a line written by `encode_item`."""
     findings = ItemFindings()
     item = read_line(text.encode("utf-8", "surrogatepass"), f"an item of {suite}", suite, findings)
     findings.raise_any()
@@ -166,14 +166,14 @@ def decode_item(text: str, suite: str) -> Item[Any]:
 
 
 def decode_known_item(line: bytes, suite: str) -> Item[Any]:
-    """Return the item in a line that is known to be valid by the digest of its file; nothing is checked again."""
+    """Return the item in a line already verified by the digest of its file, without checking it again."""
     fields = json.loads(line)
     spec, tags = get_suite(suite).form.known_spec(fields), tuple(fields.get("tags", ()))
     return Item(suite, fields["id"], fields["level"], fields["prompt"], spec, tags, fields["version"])
 
 
 def read_lines(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Return the items of an items file; errors are added to the findings."""
+    """Return the items of an items file, and add any errors to the findings."""
     items: list[Item[Any]] = []
     ids = UniqueIds(findings)
     for number, line in numbered_lines(path, findings):
@@ -184,7 +184,7 @@ def read_lines(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]
 
 
 def numbered_lines(path: Path, findings: ItemFindings) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of an items file with their numbers, from 1, up to the first that is far too long."""
+    """Yield the lines of an items file with their one-based numbers, up to the first overlong line."""
     refuse_special_file(path)
     try:
         with path.open("rb") as file:
@@ -199,7 +199,7 @@ def numbered_lines(path: Path, findings: ItemFindings) -> Iterator[tuple[int, by
 
 
 class UniqueIds:
-    """The ids of a file so far: each must be there once, and all must be numbers or all names."""
+    """The ids seen in a file so far: they must be unique, and either all numbers or all names."""
 
     def __init__(self, findings: ItemFindings) -> None:
         self._findings = findings
@@ -207,7 +207,7 @@ class UniqueIds:
         self._kinds = _IdKinds()
 
     def add(self, id_: str, tags: tuple[str, ...], path: Path, number: int) -> bool:
-        """Return whether the id of a line fits; report it if not."""
+        """Return whether the id of a line is acceptable, and report it if not."""
         first = self._lines.setdefault(id_, number)
         if first != number:
             self._findings.add(
@@ -224,7 +224,7 @@ class UniqueIds:
 
 
 class _IdKinds:
-    """Whether ids are all numbers or all names; published items with odd names may be among either."""
+    """Whether ids are all numbers or all names; published items with odd names are exempt."""
 
     def __init__(self) -> None:
         self._are_numbers: bool | None = None
@@ -256,7 +256,7 @@ def write_items(items: Iterable[Item[Any]], folder: str | Path) -> Path:
 
 
 class ItemHead(NamedTuple):
-    """What a record says of its item besides the specification, and the record."""
+    """The fields of an item except its specification, and the record they were read from."""
 
     record: Record
     id: str
@@ -279,7 +279,7 @@ def read_line(line: bytes, where: str, suite: str, findings: ItemFindings) -> It
 
 
 def read_head(line: bytes, where: str, suite: str, findings: ItemFindings) -> ItemHead | None:
-    """Return what a line says of its item, without reading the specification; None, with findings, if not valid."""
+    """Return the fields of an item without its specification; None, with findings, if the line is not valid."""
     if not line.strip():
         findings.add(where, "an empty line: remove it")
         return None
@@ -305,7 +305,7 @@ def read_head(line: bytes, where: str, suite: str, findings: ItemFindings) -> It
 
 
 def _check_lines(items: list[Item[Any]]) -> list[bytes]:
-    """Return the lines of the items; raise what our own reader would find wrong with them."""
+    """Return the encoded lines of the items; raise an error if they would not read back as valid items."""
     findings = ItemFindings()
     suite = items[0].suite if items else ""
     for name in {item.suite for item in items}:
@@ -330,12 +330,12 @@ def _check_lines(items: list[Item[Any]]) -> list[bytes]:
 
 
 def id_order(name: str) -> tuple[bool, int, str]:
-    """Return the sort key of an id: numbers first and by value, then names."""
+    """Return the sort key of an id: numbers first, by value, then names."""
     return (False, int(name), name) if is_number(name) else (True, 0, name)
 
 
 def is_number(name: str) -> bool:
-    """Return whether an id is a plain number, as published ids are; `07` is not."""
+    """Return whether an id is a plain number without leading zeros, like the published ids."""
     return name.isascii() and name.isdigit() and (name == "0" or name[0] != "0")
 
 

@@ -1,4 +1,4 @@
-"""Load the items of a suite: the default items that ship with the package, an items file, or published files."""
+"""Load the items of a suite: the default items shipped with the package, an items file, or published files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
 
 @dataclass(frozen=True)
 class LoadedItems:
-    """The items of a suite, and what is to be said of the data they come from."""
+    """The items of a suite, with the skipped records, repairs and origin of their data."""
 
     items: list[Item[Any]]  # sorted by id
     skipped: tuple[SkippedRecord, ...] = ()  # the records of published data of which no item could be made
@@ -59,17 +59,17 @@ class LoadedItems:
 
     @cached_property
     def odd(self) -> str:
-        """The odd records of the data, counted by tag, as one line; empty if there are none."""
+        """The number of odd records by tag, as one line; empty if there are none."""
         return odd_text(count_odd((item.tags for item in self.items), len(self.skipped)))
 
 
 def load_with_skipped(suite: str, path: str | Path | None = None) -> LoadedItems:
-    """Load the items of a suite, and what of published data was skipped; as `load` does."""
+    """Load the items of a suite as `load` does, together with the skipped records of published data."""
     return _read_items(suite, path, load_default, read_lines)
 
 
 def open_items(suite: str, path: str | Path | None = None) -> LoadedItems:
-    """Open the items of a suite, as `load_with_skipped` does, but hold only their ids, levels, tags and versions.
+    """Open the items of a suite as `load_with_skipped` does, but hold only their ids, levels, tags and versions.
 
     Prompts and specifications stay in the file until they are needed. Specifications in an items file are not checked
     yet: `require_valid` does it for those that are used.
@@ -107,7 +107,7 @@ def _read_items(
 
 
 def _items_file(path: Path, *, other_lines: bool) -> Path | None:
-    """Return the items file that a path means; None if it means published files."""
+    """Return the items file that a path refers to; None if the path refers to published files."""
     if path.suffix == ".jsonl":
         if not path.is_file():
             raise FormalimgError(f"there is no file {path}: check the path")
@@ -121,7 +121,7 @@ def _items_file(path: Path, *, other_lines: bool) -> Path | None:
 
 
 def _begins_with_item(path: Path) -> bool:
-    """Return whether the first line of a file is an item as `write_items` writes it, or tries to be one."""
+    """Return whether the first line of a file has the `format` and `suite` fields of an item."""
     refuse_special_file(path)
     try:
         with path.open("rb") as file:
@@ -135,7 +135,7 @@ def _begins_with_item(path: Path) -> bool:
 
 
 class DigestError(FormalimgError):
-    """Items that are not those of the suite they claim to be."""
+    """Raised if items do not match the digest of their suite."""
 
 
 def load_default(suite: str, version: str = "") -> list[Item[Any]]:
@@ -148,7 +148,7 @@ def load_default(suite: str, version: str = "") -> list[Item[Any]]:
 
 
 def open_default(suite: str, version: str = "") -> list[Item[Any]]:
-    """Open the default items of a suite, as `load_default` does; each is decoded when it is needed."""
+    """Open the default items of a suite as `load_default` does, but decode each on demand."""
     items = open_known_lines(_default_data(suite, version), suite)
     _require_version(suite, version, items[0].version)
     return items
@@ -174,7 +174,7 @@ def _default_data(suite: str, version: str) -> bytes:
 
 @cache
 def shipped_versions(suite: str) -> tuple[str, ...]:
-    """Return the versions of the items of a suite that ship with formalimg, the newest last; none if none do."""
+    """Return the shipped versions of a suite's items, newest last; empty if no items ship."""
     if suite not in _read_digests()["files"]:
         return ()
     with (_default_items() / f"{suite}.jsonl.gz").open("rb") as packed, gzip.open(packed) as lines:
@@ -197,7 +197,7 @@ def _require_version(suite: str, version: str, newest: str) -> None:
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Pause the search for garbage: thousands of new objects are none, and searching takes as long as making them."""
+    """Pause garbage collection while thousands of long-lived objects are created."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -208,7 +208,7 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 def instruction_digest(items: Sequence[Item[Any]]) -> str:
-    """Return a digest of what items ask: ids, levels, prompts, and formulas, concepts or questions.
+    """Return a digest of the instructions in items: ids, levels, prompts, and formulas, concepts or questions.
 
     Witnesses are left out: they are proofs and not part of the question, each is verified when it is read, and another
     version of the solver may find another one.
@@ -223,7 +223,7 @@ def instruction_digest(items: Sequence[Item[Any]]) -> str:
 
 
 def default_digest(suite: str, version: str = "") -> str:
-    """Return the `instruction_digest` of the default items of a suite, without loading them; empty if it has none."""
+    """Return the `instruction_digest` of a suite's default items without loading them; empty if it has none."""
     digests = _read_digests()["instructions"]
     return digests.get(f"{suite}@{version}", digests.get(suite, ""))
 

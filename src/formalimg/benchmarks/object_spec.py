@@ -1,4 +1,4 @@
-"""Objects that an image must show, how many, in which colour and place, and which not: as a spec, and as formulas."""
+"""Specs of objects that an image must or must not show, with counts, colours and relations; and their formulas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class IncludedObjects:
 
 @dataclass(frozen=True)
 class ExcludedObjects:
-    """Objects that an image must not show: `count` of a class, or more."""
+    """Objects that an image must not show: `count` or more of a class."""
 
     label: str
     count: int
@@ -40,7 +40,7 @@ class ExcludedObjects:
 
 @dataclass(frozen=True)
 class ObjectSpec:
-    """What an image must show and must not show."""
+    """The objects that an image must show and those that it must not show."""
 
     tag: str  # the task; `counting` has a higher threshold for detections
     include: tuple[IncludedObjects, ...]  # what must be there, all of it
@@ -48,13 +48,13 @@ class ObjectSpec:
 
     @property
     def object_classes(self) -> tuple[str, ...]:
-        """The classes to look for, each once."""
+        """The classes to detect, without repetition."""
         included, excluded = (entry.label for entry in self.include), (entry.label for entry in self.exclude)
         return tuple(dict.fromkeys((*included, *excluded)))
 
     @property
     def stated_classes(self) -> tuple[str, ...]:
-        """The classes that train and test items may not have in common."""
+        """The classes that must not occur in both train and test items."""
         return self.object_classes
 
     @property
@@ -82,7 +82,7 @@ _PREDICATES = {"left of": "LeftOf", "right of": "RightOf", "above": "Above", "be
 
 
 class TranslatedClause(NamedTuple):
-    """One conjunct of the formula of an item."""
+    """One conjunct of an item's formula."""
 
     text: str  # the closed formula
     kind: str  # object, count, attribute or relation
@@ -90,12 +90,12 @@ class TranslatedClause(NamedTuple):
 
     @property
     def formula(self) -> Formula:
-        """The clause as a formula."""
+        """The clause, parsed as a formula."""
         return parse(self.text)
 
 
 def translate(spec: ObjectSpec) -> tuple[TranslatedClause, ...]:
-    """Return what an item asks for as closed formulas, all of which must hold.
+    """Return the closed formulas that express a spec; all of them must hold.
 
     - One object is `exists`, and several are `at-least`; where one more is excluded, the number is `exactly` it.
     - A colour is `Has`. Any object of the class may have it, not only the most confident one.
@@ -118,13 +118,13 @@ def translate(spec: ObjectSpec) -> tuple[TranslatedClause, ...]:
 
 
 def to_formula(spec: ObjectSpec) -> Formula:
-    """Return what an item asks for as one formula."""
+    """Return a spec as one formula, the conjunction of its clauses."""
     clauses = translate(spec)
     return clauses[0].formula if len(clauses) == 1 else parse(f"(and {' '.join(clause.text for clause in clauses)})")
 
 
 def _exact_number(required: IncludedObjects, exclude: tuple[ExcludedObjects, ...]) -> ExcludedObjects | None:
-    """Return what is excluded so that the number is exact: one more of the same class, whatever its looks."""
+    """Return the exclusion that makes a required number exact: one more object of the same class."""
     if required.color or required.relation:
         return None
     return next(
@@ -148,7 +148,7 @@ def _build_clause(spec: ObjectSpec, index: int, *, exact: bool) -> TranslatedCla
 
 
 def _build_conjuncts(spec: ObjectSpec, index: int, name: str) -> list[str]:
-    """Return what is said of one object, which the variable `name` stands for."""
+    """Return the conjuncts that describe one object, with `name` as its variable."""
     required = spec.include[index]
     parts = [f"(Is ?{name} '{required.label}')"]
     if required.color:

@@ -1,4 +1,4 @@
-"""Odd records of published data: the tags that mark them, what each means, and how they are counted.
+"""Tags for odd records of published data: their meanings and counts.
 
 Nobody but the authors can mend published data. So an odd record is loaded, tagged with what is odd, listed by
 `formalimg items census` and counted in the manifest of a run; what cannot be judged is unscored. Only where there is
@@ -124,35 +124,35 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class SkippedRecord(NamedTuple):
-    """A file or record of which no item could be made, and why."""
+    """A file or record that could not be turned into an item, and the reason."""
 
     where: str
     why: str
 
 
 def odd_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the tags that say what is odd."""
+    """Return only those tags that mark an odd record."""
     return tuple(tag for tag in tags if tag in ODD_TAGS)
 
 
 def odd_meanings(tags: Iterable[str]) -> list[str]:
-    """Return a line for each of the tags that says what is odd, with its meaning."""
+    """Return one line for each tag that marks an odd record, with its meaning."""
     return [f"{tag}: {ODD_TAGS[tag]}" for tag in odd_tags(tags)]
 
 
 def plain_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Return the tags without those that say what is odd: what items are grouped by."""
+    """Return the tags that do not mark odd records; items are grouped by these."""
     return tuple(tag for tag in tags if tag not in ODD_TAGS)
 
 
 def ordered_tags(found: Iterable[str]) -> tuple[str, ...]:
-    """Return tags of odd records, each once and always in the same order."""
+    """Return tags of odd records without duplicates, in canonical order."""
     present = set(found)
     return tuple(tag for tag in ODD_TAGS if tag in present)
 
 
 def count_odd(tags: Iterable[Iterable[str]], skipped: int = 0) -> dict[str, int]:
-    """Return how many items have each tag of odd records, given the tags of each, and how many were skipped."""
+    """Return the number of items with each tag of odd records, and the number of skipped records."""
     counts: Counter[str] = Counter()
     for tag_set, count in Counter(map(tuple, tags)).items():  # thousands of items have a few different sets of tags
         counts.update(dict.fromkeys(odd_tags(tag_set), count))
@@ -160,12 +160,12 @@ def count_odd(tags: Iterable[Iterable[str]], skipped: int = 0) -> dict[str, int]
 
 
 def odd_text(counts: Mapping[str, int]) -> str:
-    """Return counts of odd records in one line: `unknown-predicate 2, skipped 1`; empty if there are none."""
+    """Return counts of odd records as one line, such as `unknown-predicate 2, skipped 1`."""
     return ", ".join(f"{tag} {count}" for tag, count in counts.items())
 
 
 def odd_lines(items: Iterable[Item[Any]], skipped: Sequence[SkippedRecord] = ()) -> list[str]:
-    """Return all odd records as text lines: each tag with its meaning and the ids, then what was skipped."""
+    """Return the odd records as lines of text: each tag with its meaning and item ids, then the skipped records."""
     ids: dict[str, list[str]] = {}
     for item in items:
         for tag in odd_tags(item.tags):
@@ -178,5 +178,5 @@ def odd_lines(items: Iterable[Item[Any]], skipped: Sequence[SkippedRecord] = ())
 
 
 def clean_text(text: str) -> tuple[str, bool]:
-    """Return a text without half characters (lone surrogates), and whether it had any."""
+    """Replace lone surrogates in a text, and return it with whether it had any."""
     return (text, False) if is_utf8(text) else (_SURROGATE.sub("\ufffd", text), True)

@@ -1,4 +1,4 @@
-"""Formulas of prompts: what our readers of English make of a prompt, and the words that they leave over."""
+"""Parsing of prompts into formulas by the English readers, with questions for the words left over."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FREE = "natural"
 def read_formula(
     prompt: str, nouns: Collection[str] | None = None, *, partly: bool = True
 ) -> QuestionSpec | WordingError:
-    """Return the formula that a prompt says in plain English, or why it cannot be read.
+    """Return the formula expressed by a prompt in plain English, or the reason why it cannot be parsed.
 
     What a formula leaves out of the prompt stands beside it, as questions.
     """
@@ -47,14 +47,14 @@ def read_formula(
 
 
 def _is_decided(spec: QuestionSpec) -> bool:
-    """Return whether boxes and colours decide a formula without relations: "in a hat" and "wearing" are no places."""
+    """Return whether boxes and colours decide a formula, so that no relation such as "wearing" needs a judge."""
     return spec.formula is not None and all(
         atom.predicate == STYLE_PREDICATE or Scene.always_decides(atom) for atom in atoms(spec.formula.formula)
     )
 
 
 class _SentenceReading(NamedTuple):
-    """What a prompt says in sentences, or why it is not read; and whether they are the language of a suite."""
+    """The sentence-by-sentence reading of a prompt or why it failed, and whether a suite's own language was used."""
 
     spec: QuestionSpec | WordingError
     is_own: bool = False
@@ -78,7 +78,7 @@ def _read_sentences(prompt: str, nouns: Collection[str] | None) -> _SentenceRead
 
 
 def _read_freely(prompt: str, nouns: Collection[str] | None) -> QuestionSpec | WordingError:
-    """Return what is read of a prompt in free English; the words left over become questions."""
+    """Parse a prompt as free English; words that are left over become questions."""
     classes = tuple(sorted(set(nouns or ()) - set(load_vocabulary(_FREE).words["class"])))
     try:
         reading = read_free_english(prompt, _FREE, classes, any_noun=nouns is not None, looked_for=nouns or ())

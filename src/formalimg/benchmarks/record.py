@@ -1,4 +1,4 @@
-"""Strict reading of item records: JSON objects whose fields are checked one by one, with every error reported."""
+"""Strict parsing of item records: the fields of JSON objects are checked one by one, and every error is reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class ItemsError(FormalimgError, ValueError):
-    """Items that cannot be read or written; `findings` says what is wrong and where, one line each."""
+    """Raised if items cannot be read or written; `findings` lists each problem and its location."""
 
     def __init__(self, findings: Sequence[str]) -> None:
         self.findings = tuple(findings)
@@ -36,7 +36,7 @@ class ItemsError(FormalimgError, ValueError):
 
 
 class ItemFindings:
-    """Collects what is wrong with items; raises it all once there is too much, or at the end.
+    """Collects errors in items, and raises them when the limit is reached or at the end.
 
     Attributes:
         skipped: records of published data of which no item could be made; these are no errors.
@@ -49,27 +49,27 @@ class ItemFindings:
         self.repairs: list[str] = []
 
     def add(self, where: str, message: str) -> None:
-        """Add an error at a place: a file, or a file and a line."""
+        """Add an error at a location: a file, or a file and a line."""
         self._found.append(truncate(f"{where}: {message}", 200, 200))
         if len(self._found) >= MAX_FINDINGS:
             raise ItemsError(self._found)
 
     def skip(self, where: str, why: str) -> None:
-        """Note a record of published data of which no item can be made."""
+        """Record that a published record could not be turned into an item."""
         self.skipped.append(SkippedRecord(truncate(where, 200, 200), truncate(why, 200, 200)))
 
     def __len__(self) -> int:
         return len(self._found)
 
     def raise_any(self) -> None:
-        """Raise ItemsError if anything was found."""
+        """Raise ItemsError if there are any errors."""
         if self._found:
             raise ItemsError(self._found)
 
 
 @dataclass(frozen=True)
 class Record:
-    """The fields of one item as read, where they stand, and where to report errors in them."""
+    """The parsed fields of one item, their location, and the collector of errors in them."""
 
     where: str  # file and line
     fields: dict[str, Any]  # the JSON object
@@ -81,7 +81,7 @@ class Record:
         self.findings.add(self.where, message)
 
     def has_all(self, needed: Sequence[str], known: Collection[str] | None = None) -> bool:
-        """Return whether all needed fields are there, and no others than `known` if given; report it if not."""
+        """Return whether all needed fields and no unknown ones are present, and report an error if not."""
         missing = [name for name in needed if name not in self.fields]
         if missing:
             self.wrong(f"{', '.join(missing)} missing: {self.called} has {', '.join(needed)}")
@@ -102,7 +102,7 @@ class Record:
         return value
 
     def name(self, name: str) -> str | None:
-        """Return a text field that is valid as a file name."""
+        """Return a text field that is a valid file name; None, with a finding, if it is not."""
         value = self.fields[name]
         if isinstance(value, int) and not isinstance(value, bool):
             self.wrong(f'{name} must be text: write "{str(value)[:40]}", in quotes')
@@ -116,7 +116,7 @@ class Record:
         return value
 
     def number(self, name: str) -> int | None:
-        """Return a field that is a whole number, 0 or more."""
+        """Return a field that is a non-negative integer; None, with a finding, if it is not."""
         value = self.fields[name]
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 10**9:
             self.wrong(f"{name} must be a whole number")
@@ -124,7 +124,7 @@ class Record:
         return value
 
     def words(self, name: str) -> tuple[str, ...] | None:
-        """Return a field that is a list of different words."""
+        """Return a field that is a list of distinct words; None, with a finding, if it is not."""
         value = self.fields[name]
         if not isinstance(value, list) or not all(is_text(word) and word for word in value):
             self.wrong(f"{name} must be a list of words")
@@ -136,7 +136,7 @@ class Record:
 
 
 def decode_record(data: bytes, where: str, findings: ItemFindings) -> Record | None:
-    """Return the record in some bytes; None, with a finding, if not valid (UTF-8, no duplicate field, no NaN)."""
+    """Decode a record; return None, with a finding, if it is not valid (UTF-8, no duplicate field, no NaN)."""
     if len(data) > MAX_RECORD_BYTES:
         findings.add(where, f"longer than {MAX_RECORD_BYTES:,} bytes: this is not an item")
         return None
@@ -159,11 +159,11 @@ _MAX_DIGITS = 18
 
 
 class RepeatedFields(dict[str, Any]):
-    """An object of published data in which a field is there twice: the last one counts, as in the authors' programs."""
+    """A published object with a duplicate field, of which the last value counts as in the authors' programs."""
 
 
 def decode_leniently(data: bytes) -> tuple[Any, frozenset[str]]:
-    """Return the JSON in some bytes of published data, and the tags of what is odd about its text.
+    """Decode the JSON of published data, and return it with the tags of what is odd about its text.
 
     A byte order mark is no matter, and other bytes that are not UTF-8 are replaced.
     """
@@ -180,7 +180,7 @@ def decode_leniently(data: bytes) -> tuple[Any, frozenset[str]]:
 
 
 def parse_leniently(text: str) -> Any:
-    """Return the JSON in a text of published data; objects with a field twice are `RepeatedFields`."""
+    """Parse the JSON of published data; objects with duplicate fields become `RepeatedFields`."""
     try:
         return json.loads(text, object_pairs_hook=_parse_object, parse_int=_parse_integer)
     except RecursionError:
@@ -190,7 +190,7 @@ def parse_leniently(text: str) -> Any:
 
 
 def _parse_integer(digits: str) -> int | None:
-    """Return a number, if it has a length that a database can store."""
+    """Return an integer; None if it has too many digits for a database."""
     return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 
@@ -200,7 +200,7 @@ def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def free_name(text: str, taken: Collection[str]) -> str:
-    """Return a valid name of an item that is like a text of published data and not taken."""
+    """Return a valid item name that resembles a published text and is not taken."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).lstrip("._-")[:40] or "item"
     number = 1
     while (name := plain if number == 1 else f"{plain}-{number}") in taken:
@@ -209,7 +209,7 @@ def free_name(text: str, taken: Collection[str]) -> str:
 
 
 class ItemForm(Protocol):
-    """The fields of one kind of suite in an item record, besides those that all items have."""
+    """The fields of an item record that are specific to one kind of suite."""
 
     NEEDED: tuple[str, ...]
     OPTIONAL: tuple[str, ...]
@@ -218,7 +218,7 @@ class ItemForm(Protocol):
     SPEC: type
 
     def fields_of(self, spec: Any, *, with_proof: bool) -> dict[str, Any]:
-        """Return a spec as fields; `with_proof` adds what only shows that it can be satisfied."""
+        """Return a spec as record fields; `with_proof` adds those that only prove satisfiability."""
         ...
 
     def spec_in(self, record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Any | None:

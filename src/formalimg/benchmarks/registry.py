@@ -1,4 +1,4 @@
-"""Registry of benchmarks: the folder of each suite. A new benchmark is a folder and a line here."""
+"""Registry of benchmarks: a new benchmark needs a folder and a line here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
 
 
 def suite(name: str) -> Benchmark:
-    """Return the benchmark of this name.
+    """Return the benchmark of a suite.
 
     Raises:
         FormalimgError: if there is none.
@@ -36,7 +36,7 @@ def suite(name: str) -> Benchmark:
 
 
 def _suite_advice(name: str) -> str:
-    """Return what to do about the name of a suite that does not exist."""
+    """Return advice for the name of a suite that does not exist."""
     from formalimg.benchmarks.download.source import suites_by_source  # here, because it reads this module
 
     if suites := suites_by_source().get(name):

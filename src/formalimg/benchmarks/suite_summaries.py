@@ -1,4 +1,4 @@
-"""What suites there are: how many items and levels each has, what judges its images, and where its items are."""
+"""Summaries of all suites: their items, levels, judges and sources."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SuiteSummary:
     sources: tuple[str, ...]  # what `formalimg pull` brings for it
 
     def lines(self) -> Iterable[str]:
-        """Yield the suite in a few lines: its size, what judges it, and how its items are had."""
+        """Yield the summary as a few lines: size, judge, and how to get the items."""
         size = "no items of its own" if self.items is None else f"{self.items:,} items, shipped"
         if self.items is None and self.sources:
             size = "not shipped"
@@ -46,7 +46,7 @@ class SuiteSummary:
 
 
 def summarize_suites() -> list[SuiteSummary]:
-    """Return all suites, in the order in which they are registered."""
+    """Return summaries of all suites, in order of registration."""
     return [_summarize_suite(suite(name)) for name in suite_names()]
 
 

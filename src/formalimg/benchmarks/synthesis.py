@@ -1,4 +1,4 @@
-"""Synthesis: what there is to know of benchmarks whose items a program can sample, as `formalimg items synth` does."""
+"""Interface for benchmarks whose items a program can sample, as `formalimg items synth` does."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from formalimg.types import Item
 
 
 class SampledItems(NamedTuple):
-    """New items, and the number of rejected draws by reason."""
+    """The sampled items, and the number of rejected draws by reason."""
 
     items: Sequence[Item[Any]]
     rejected: Mapping[str, int]
 
 
 class SynthesisPlan(NamedTuple):
-    """What to sample."""
+    """The suite and number of items to sample, and the function that samples them."""
 
     suite: str  # the suite that the items belong to
     total: int  # how many items
@@ -28,7 +28,7 @@ class SynthesisPlan(NamedTuple):
 
 
 class Synthesis(ABC):
-    """How items of a benchmark are sampled."""
+    """How a benchmark's items are sampled."""
 
     suites: ClassVar[str]  # the suites that it serves, as messages name them
     # the options of `formalimg items synth` that it takes, besides those that all take
@@ -36,18 +36,18 @@ class Synthesis(ABC):
 
     @property
     def counting(self) -> str | None:
-        """The suite that counts objects in the same words; None if there is none."""
+        """The suite that counts objects with the same vocabulary; None if there is none."""
         return None
 
     @abstractmethod
     def plan(
         self, levels: tuple[int, ...] | None, per_level: int | None, seed: int, options: Mapping[str, Any]
     ) -> SynthesisPlan:
-        """Return what to sample."""
+        """Return the sampling plan for the given levels, number per level, seed and options."""
 
 
 def synthesis_of(name: str, options: Mapping[str, object]) -> Synthesis:
-    """Return how items of a suite are sampled."""
+    """Return the synthesis of a suite; raise an error if the suite has none or does not support an option."""
     synthesis = suite(name).synthesis()
     if synthesis is None:
         supported = ", ".join(suite_name for suite_name in suite_names() if suite(suite_name).synthesis())

@@ -1,1 +1,1 @@
-"""Authoring: items written by a chat model, of which only those that pass every check are kept."""
+"""Authoring: items written by a chat model, accepted only if they pass every check."""

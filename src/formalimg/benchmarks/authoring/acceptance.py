@@ -1,4 +1,4 @@
-"""Acceptance of items: state of an authoring run from its outcomes, and detection of duplicates.
+"""Acceptance of items: the state of an authoring run computed from its outcomes, with duplicate detection.
 
 All open items are attempted once, and only then compared with each other, in the order of their ids; what is rejected
 is attempted again in the next round. So it does not matter which answer comes first, or whether somebody pulled the
@@ -21,7 +21,7 @@ from formalimg.types import Item
 
 @dataclass
 class AuthoringState:
-    """State of an authoring run."""
+    """The state of an authoring run."""
 
     shelf: AcceptedItems  # the items accepted so far
     round: int = 0  # the number of the attempt that is under way
@@ -34,7 +34,7 @@ class AuthoringState:
 
 
 def current_state(plan: AuthoringPlan, outcomes: Iterable[AttemptOutcome], likeness: Similarity) -> AuthoringState:
-    """Return the state of a plan after these outcomes."""
+    """Return the state of a plan after the given outcomes."""
     stands = AuthoringState(AcceptedItems(likeness))
     final: dict[tuple[int, int], AttemptOutcome] = {}
     for outcome in outcomes:
@@ -63,7 +63,7 @@ def current_state(plan: AuthoringPlan, outcomes: Iterable[AttemptOutcome], liken
 
 
 def _settle_outcome(outcome: AttemptOutcome, stands: AuthoringState, likeness: Similarity) -> None:
-    """Accept an item, unless an earlier one is a duplicate."""
+    """Accept the item of an outcome unless it duplicates an earlier one."""
     item = outcome.result
     if isinstance(item, Rejection):
         stands.rejections[item.reason] += 1
@@ -82,7 +82,7 @@ def _item_spec(item: Item[Any], notes: Mapping[str, Any]) -> Any:
 
 
 class Similarity(NamedTuple):
-    """When two items of a suite count as duplicates."""
+    """The rule that decides when two items of a suite are duplicates."""
 
     signature: Callable[[Any], Hashable]  # what specs that ask for the same have in common, cheap to compute
     same: Callable[[Any, Any], bool]  # whether two specs of one signature ask for the same
@@ -97,7 +97,7 @@ class Similarity(NamedTuple):
 
 
 class AcceptedItems:
-    """Accepted items without duplicates."""
+    """The shelf of accepted items, which detects duplicates."""
 
     def __init__(self, likeness: Similarity) -> None:
         self.items: dict[int, Item[Any]] = {}
@@ -107,7 +107,7 @@ class AcceptedItems:
         self._pairs: dict[int, list[tuple[int, frozenset[tuple[str, str]]]]] = defaultdict(list)
 
     def add(self, number: int, item: Item[Any], compared: Any) -> None:
-        """Put an item on the shelf, under the number of its place, with what it is compared by."""
+        """Add an item under its slot number, with the object that represents it in comparisons."""
         self.items[number] = item
         self._specs[self._likeness.signature(compared)].append((number, compared))
         words = _split_words(item.prompt)
@@ -115,14 +115,14 @@ class AcceptedItems:
         self._pairs[item.level].append((number, _word_pairs(words)))
 
     def twin(self, spec: object) -> Rejection | None:
-        """Which item of the shelf asks for the same, whatever its words; None if none does."""
+        """Return a rejection if a shelf item has an equivalent spec, whatever its wording; None if there is none."""
         for number, other in self._specs.get(self._likeness.signature(spec), ()):
             if self._likeness.same(spec, other):
                 return Rejection(self._likeness.reason, f"says the same as item {number}")
         return None
 
     def objection(self, prompt: str, spec: object, level: int) -> Rejection | None:
-        """Which item of the shelf asks for the same, or has the same words, or nearly the same; None if none does."""
+        """Return a rejection if a shelf item has an equivalent spec or nearly the same words; None if there is none."""
         twin = self.twin(spec)
         if twin is not None:
             return twin

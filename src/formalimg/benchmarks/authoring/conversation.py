@@ -1,4 +1,4 @@
-"""Conversation of one attempt with writer and checker; answers are never requested twice."""
+"""The conversation of one attempt with writer and checker, in which no answer is requested twice."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ Part: TypeAlias = Literal["writer", "checker"]
 
 @dataclass(frozen=True)
 class LimitedChatModel:
-    """A chat model with a concurrency limit."""
+    """A chat model with a limit on concurrent requests."""
 
     chat: ChatModel
     door: AbstractAsyncContextManager[object]
 
 
 class AnswerMemory(Protocol):
-    """Stores answers of unfinished attempts."""
+    """Storage for the answers of unfinished attempts."""
 
     def recall(self, slot: int, attempt: int, question: str) -> str | None:
-        """Return the stored answer to a question."""
+        """Return the stored answer to a question; None if there is none."""
         ...
 
     def remember(self, slot: int, attempt: int, question: str, answer: str) -> None:
@@ -58,7 +58,7 @@ class Conversation:
         memory: AnswerMemory,
         meter: Meter | None = None,
     ) -> None:
-        """Begin a conversation."""
+        """Start the conversation of an attempt."""
         self.expense = AttemptCost()
         self._meter = meter
         self._place = (slot, attempt)
@@ -66,13 +66,13 @@ class Conversation:
         self._memory = memory
 
     def name_of(self, part: Part) -> str:
-        """Return the name of the model in this role."""
+        """Return the name of the model in the given role."""
         return self._parts[part].chat.name
 
     async def ask(
         self, part: Part, text: str, answer_type: type[AnswerType], *, before: Sequence[Message] = ()
     ) -> AnswerType | Rejection:
-        """The answer to one question, or why there is none; what was answered before a stop is not asked again."""
+        """Ask a question, and return its answer or a rejection; stored answers are reused after an interruption."""
         earlier = "".join(f"{message.role} {message.parts[0]} " for message in before)
         sent = f"{part} {answer_type.__name__} {earlier}{text}"
         question = hashlib.sha256(sent.encode("utf-8", "surrogatepass")).hexdigest()
@@ -94,7 +94,7 @@ class Conversation:
 
 
 def require_answer(answer: object) -> dict[str, Any]:
-    """Return the fields of a stored answer."""
+    """Return the fields of a stored answer, after checking that it is valid."""
     fields: dict[str, Any] = stored_json(answer, "answer", dict)
     stored_text(fields.get("raw"), "raw", MAX_ANSWER)
     stored_expense(fields)
@@ -102,7 +102,7 @@ def require_answer(answer: object) -> dict[str, Any]:
 
 
 def without_cost(answer: str) -> str:
-    """Return a stored answer without its cost, which is already counted."""
+    """Return a stored answer without its cost, which has already been counted."""
     return json.dumps({**require_answer(answer), "usage": asdict(Usage()), "cost": 0.0})
 
 

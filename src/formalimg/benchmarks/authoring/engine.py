@@ -1,4 +1,4 @@
-"""The authoring engine: rounds of concurrent attempts, resumable at any moment; and an estimate of what they cost."""
+"""The authoring engine: resumable rounds of concurrent attempts, and an estimate of their cost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TURNS = 3
 
 @dataclass(frozen=True)
 class AuthoringResult:
-    """Result of an authoring run."""
+    """The result of an authoring run."""
 
     items: tuple[Item[Any], ...]  # the accepted items, in the order of their ids
     accepted: int  # how many attempts were accepted; of groups, one gives several items
@@ -58,7 +58,7 @@ def author_suite(
     budget: float | None = None,
     on_progress: Callable[[int], None] = lambda count: None,
 ) -> AuthoringResult:
-    """Write items with a chat model, and accept only those that pass every check.
+    """Write items with a chat model, accepting only those that pass every check.
 
     Everything heard is kept in the folder at once. If the program ends before its time, the same call goes on where
     it was; the same seed and the same answers give the same items.
@@ -82,7 +82,7 @@ def author_suite(
 
 
 def _require_own_items(folder: Path) -> None:
-    """Refuse a folder with items from elsewhere, which would be replaced."""
+    """Raise an error if a folder has items from another source, which would be overwritten."""
     if (folder / "items.jsonl").exists() and not (folder / JOURNAL_FILE).exists():
         raise FormalimgError(f"{folder} holds items already: choose another folder")
 
@@ -90,7 +90,7 @@ def _require_own_items(folder: Path) -> None:
 def _list_settings(
     plan: AuthoringPlan, task: AuthoringTask, writer: ChatModel, checker: ChatModel
 ) -> dict[str, object]:
-    """Return all settings that shape the items, without the number of attempts, which may be raised on resume."""
+    """Return all settings that shape the items, except the number of attempts, which may be raised on resume."""
     return {
         "rules": VERSION,
         "suite": plan.suite,
@@ -116,7 +116,7 @@ class _AuthoringRun:
     on_progress: Callable[[int], None]
 
     async def to_the_end(self) -> AuthoringState:
-        """Run round after round, until all is settled or answers do not come."""
+        """Run rounds until every slot is settled or answers stop arriving."""
         concurrency = self.writer.concurrency
         writer = LimitedChatModel(self.writer, asyncio.Semaphore(concurrency))
         parts: dict[Part, LimitedChatModel] = {"writer": writer, "checker": writer}
@@ -133,7 +133,7 @@ class _AuthoringRun:
             await self._run_round(state, parts, concurrency)
 
     async def _run_round(self, state: AuthoringState, parts: Mapping[Part, LimitedChatModel], concurrency: int) -> None:
-        """Make one attempt at each item that is still missing in this round."""
+        """Attempt each item that is still missing in this round."""
         passed = count(len(state.shelf.items) + state.unsettled + 1)
         slots = deque(state.to_ask)
 
@@ -159,7 +159,7 @@ class _AuthoringRun:
     async def _attempt(
         self, slot: Slot, state: AuthoringState, parts: Mapping[Part, LimitedChatModel]
     ) -> AttemptOutcome | None:
-        """Make an attempt and keep its outcome; None if the budget is used up and it has cost nothing."""
+        """Make an attempt and store its outcome; return None if the budget was exhausted before it cost anything."""
         with open_meter(self.spending) as meter:
             talk = Conversation(slot.id, state.round, parts, self.journal, meter)
             try:
@@ -194,7 +194,7 @@ def _write_result(
     state: AuthoringState,
     spending: Spending,
 ) -> AuthoringResult:
-    """Write the items once all is settled, and the manifest `writing.json` in any case."""
+    """Write the items if every slot is settled, and always the manifest `writing.json`."""
     items, path = task.items(state), None
     if items and not state.to_ask:
         task.write_companions(state.accepted, folder)
@@ -238,7 +238,7 @@ def _write_result(
 
 
 def _list_served(outcomes: Sequence[AttemptOutcome]) -> dict[str, list[Mapping[str, Setting]]]:
-    """Return what was really used, by part: more than one entry if a server changed its model in between."""
+    """Return the model settings reported by the provider for each part, with several entries if they changed."""
     by_part: dict[str, dict[str, Mapping[str, Setting]]] = {}
     for outcome in outcomes:
         for part, served in outcome.expense.served.items():
@@ -270,7 +270,7 @@ def estimate_authoring(
     checker: ChatModel | None = None,
     prompts: Path | None = None,
 ) -> AuthoringEstimate:
-    """Return what `author_suite` would ask at least with the same arguments. Nothing is asked or written."""
+    """Return the minimum requests that `author_suite` would make with the same arguments, without sending any."""
     path = Path(folder)
     _require_own_items(path)
     authoring = authoring_of(plan.suite)
@@ -303,7 +303,7 @@ class _RecordedRequest(NamedTuple):
 
 @dataclass
 class _RecordingModel:
-    """A chat model that records requests and never answers."""
+    """A chat model that records requests and never answers them."""
 
     requests: list[_RecordedRequest] = field(default_factory=list)
     name: str = "nobody"
@@ -325,7 +325,7 @@ class _NoMemory:
 
 
 async def _first_requests(plan: AuthoringPlan, task: AuthoringTask, state: AuthoringState) -> list[_RecordedRequest]:
-    """Return what would be asked first for each slot, in the first attempt that asks anything."""
+    """Return the first requests of each slot, from the first attempt that makes any."""
     model = _RecordingModel()
     limited = LimitedChatModel(model, nullcontext())
     parts: dict[Part, LimitedChatModel] = {"writer": limited, "checker": limited}

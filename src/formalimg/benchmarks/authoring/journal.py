@@ -1,4 +1,4 @@
-"""Journal of requests and answers, in a file that survives a kill at any moment."""
+"""Journal of requests and answers, stored in a file that survives a kill at any moment."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ create table if not exists heard (
 
 
 class AuthoringJournal:
-    """Journal of all outcomes, in order; one process at a time holds it."""
+    """Journal of all outcomes in order, locked by one process at a time."""
 
     def __init__(self, folder: Path, suite: str, settings: Mapping[str, object]) -> None:
-        """Open the journal of a folder, or begin one."""
+        """Open the journal in a folder, or start a new one."""
         self._path = folder / JOURNAL_FILE
         self._suite = suite
         try:
@@ -68,7 +68,7 @@ class AuthoringJournal:
             raise self._unreadable(error) from error
 
     def cost(self, outcomes: Iterable[AttemptOutcome]) -> float:
-        """Return what these outcomes and the answers of unfinished attempts cost in US dollars, as far as is known."""
+        """Return the known cost in US dollars of the given outcomes and the answers of unfinished attempts."""
         try:
             heard = self._file.execute("select answer from heard").fetchall()
             costs = [json.loads(answer)["cost"] for (answer,) in heard]
@@ -99,7 +99,7 @@ class AuthoringJournal:
             self._file.execute("commit")
 
     def recall(self, slot: int, attempt: int, question: str) -> str | None:
-        """Return the stored answer to a question of an unfinished attempt."""
+        """Return the stored answer to a question of an unfinished attempt; None if there is none."""
         select = "select answer from heard where slot = ? and attempt = ? and question = ?"
         try:
             row = self._file.execute(select, (slot, attempt, question)).fetchone()
@@ -110,7 +110,7 @@ class AuthoringJournal:
         return None if row is None else str(row[0])
 
     def remember(self, slot: int, attempt: int, question: str, answer: str) -> None:
-        """Keep an answer until its attempt has come to an end: when this returns, it is on the disk."""
+        """Store an answer durably until its attempt is finished."""
         with self._writing():
             self._file.execute("insert or replace into heard values (?, ?, ?, ?)", (slot, attempt, question, answer))
 

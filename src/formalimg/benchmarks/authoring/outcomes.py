@@ -95,14 +95,14 @@ REASONS: tuple[Reason, ...] = get_args(Reason)
 
 
 class Rejection(NamedTuple):
-    """Why an answer was rejected: a reason code and one line of detail."""
+    """The reason for rejecting an answer: a reason code and one line of detail."""
 
     reason: Reason
     detail: str
 
 
 class RejectedError(Exception):
-    """Ends an attempt whose answer was rejected."""
+    """Raised to end an attempt whose answer was rejected."""
 
     def __init__(self, rejection: Rejection) -> None:
         super().__init__(*rejection)
@@ -113,14 +113,14 @@ ResultType = TypeVar("ResultType")
 
 
 def accept(result: ResultType | Rejection) -> ResultType:
-    """Return a result that was not rejected; else end the attempt."""
+    """Return a result, or raise `RejectedError` if it is a rejection."""
     if isinstance(result, Rejection):
         raise RejectedError(result)
     return result
 
 
 def refuse(objection: Rejection | None) -> None:
-    """End the attempt if there is an objection."""
+    """Raise `RejectedError` if there is an objection."""
     if objection is not None:
         raise RejectedError(objection)
 
@@ -133,7 +133,7 @@ MAX_ANSWER = 16_000_000
 
 @dataclass(frozen=True)
 class AttemptCost:
-    """Replies and cost of one attempt."""
+    """The replies and cost of one attempt."""
 
     answers: tuple[str, ...] = ()  # all answers as they came
     usage: Usage = field(default_factory=Usage)  # tokens of both models
@@ -151,7 +151,7 @@ class AttemptCost:
 
 @dataclass(frozen=True)
 class AttemptOutcome:
-    """Outcome of an attempt: an item, or a rejection."""
+    """The outcome of an attempt: an item, or a rejection."""
 
     slot: int  # the id of the place that the item is for
     attempt: int  # the number of the attempt, from 0
@@ -163,7 +163,7 @@ class AttemptOutcome:
 
     @property
     def is_final(self) -> bool:
-        """Return whether the attempt is final; without an answer it is repeated."""
+        """Whether the attempt is final; attempts without an answer are repeated."""
         return not (isinstance(self.result, Rejection) and self.result.reason == "unanswered")
 
 
@@ -181,7 +181,7 @@ def encode_outcome(outcome: AttemptOutcome) -> str:
 
 
 def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> AttemptOutcome:
-    """The outcome that `encode_outcome` wrote; an item in it is checked anew."""
+    """Decode an outcome written by `encode_outcome`, and check the item in it again."""
     fields = stored_json(text, "outcome", dict)
     result = _decode_rejection(fields["rejection"]) if fields["item"] is None else decode_item(fields["item"], suite)
     expense = fields["expense"]
@@ -196,7 +196,7 @@ def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> AttemptOut
 
 
 def stored_expense(fields: Mapping[str, Any]) -> None:
-    """Check the fields `usage`, `cost` and `served` of something stored."""
+    """Check the fields `usage`, `cost` and `served` of a stored record."""
     usage, cost, served = (fields.get(name) for name in ("usage", "cost", "served"))
     if not isinstance(usage, dict) or not usage.keys() <= asdict(Usage()).keys():
         raise wrong_value("usage", usage)

@@ -1,4 +1,4 @@
-"""Review of written groups by people: what a benchmark offers to the command and to the pages in the browser."""
+"""Human review of written groups: the interface of a benchmark for commands and browser pages."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Choice: TypeAlias = Literal["accept", "reject", ""]
 
 
 class UnknownGroupError(FormalimgError):
-    """The queue has no group of this name."""
+    """Raised if the queue has no group of the given name."""
 
 
 class StaleGroupError(FormalimgError):
-    """The group has changed since it was read."""
+    """Raised if the group has changed since it was read."""
 
 
 class LevelQuestions(NamedTuple):
-    """The questions about images of some levels."""
+    """The questions about images of one or more levels."""
 
     title: str  # which levels
     level: str  # as in the queue: 1, or 2 for 2 and 3 together
@@ -31,7 +31,7 @@ class LevelQuestions(NamedTuple):
 
 
 class ReviewedGroup(Protocol):
-    """A group in a queue, with the findings of the checker and the decision."""
+    """A group in a queue, with the checker's findings and the reviewer's decision."""
 
     @property
     def id(self) -> str: ...
@@ -57,7 +57,7 @@ class ReviewedGroup(Protocol):
 
 
 class ReviewDesk(Protocol):
-    """A queue that people decide about."""
+    """A review queue open for decisions."""
 
     @property
     def path(self) -> Path: ...
@@ -75,7 +75,7 @@ class ReviewDesk(Protocol):
 
 
 class ImportedReview(NamedTuple):
-    """What became of a queue."""
+    """The result of importing the decisions of a queue."""
 
     decisions: Mapping[str, str]  # of each group, by its id; empty for undecided ones
     undecided: Collection[str]  # the undecided groups
@@ -85,23 +85,23 @@ class ImportedReview(NamedTuple):
 
 
 class Reviewing(ABC):
-    """How people review what was written for a benchmark."""
+    """The interface of a benchmark for human review of its written groups."""
 
     @abstractmethod
     def export_queue(self, source: str, path: Path) -> int:
-        """Write the groups of a folder, a file or a suite to a queue; return how many there are."""
+        """Write the groups of a folder, file or suite to a queue, and return their number."""
 
     @abstractmethod
     def open_desk(self, path: Path) -> ReviewDesk:
-        """Open a queue, to decide about its groups."""
+        """Open a queue for decisions about its groups."""
 
     @abstractmethod
     def import_queue(self, path: Path, folder: Path, version: str) -> ImportedReview:
-        """Read the decisions in a queue, and write what was accepted."""
+        """Read the decisions in a queue, and write the accepted groups."""
 
 
 def reviewing() -> Reviewing:
-    """Return how groups are reviewed: by the first benchmark that has them."""
+    """Return the review interface of the first benchmark that has one."""
     for name in suite_names():
         authoring = suite(name).authoring()
         if authoring is not None and (review := authoring.reviewing()) is not None:

@@ -1,4 +1,4 @@
-"""Authoring of a benchmark, and the authoring task: what differs between benchmarks."""
+"""Interfaces for authoring a benchmark, and for the authoring task that differs between benchmarks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Authoring(ABC):
-    """How items of a benchmark are written."""
+    """The interface of a benchmark for writing its items with a chat model."""
 
     # the options of `formalimg items write` that it takes, besides those that all take
     options: ClassVar[frozenset[str]] = frozenset()
@@ -27,42 +27,42 @@ class Authoring(ABC):
     level_of_groups: ClassVar[int | None] = None
 
     def choose(self, name: str, options: Mapping[str, Any]) -> tuple[str, WritingChoices]:
-        """Return the suite that is written, and its choices, from the options that were given for a suite."""
+        """Return the suite to write and its choices, given a suite name and options."""
         return name, self.choices
 
     @abstractmethod
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
-        """Return the usual size of an authoring run."""
+        """Return the size of an authoring run, with defaults for levels and number of items."""
 
     @abstractmethod
     def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
-        """Return the task of a plan."""
+        """Return the authoring task of a plan."""
 
     def is_checked(self, plan: AuthoringPlan) -> bool:
-        """Return whether a model checks what was written."""
+        """Return whether a model checks the answers."""
         return True
 
     def unit(self, plan: AuthoringPlan) -> str:
-        """Return what places are for, such as groups; empty if each is for one item of its level."""
+        """Return the name for what each slot holds, such as groups; empty if each holds one item."""
         return ""
 
     def reviewing(self) -> Reviewing | None:
-        """Return how people review what was written; None if they do not."""
+        """Return the interface for human review; None if items are not reviewed."""
         return None
 
 
 class AuthoringTask(ABC):
-    """Authoring of one kind of items."""
+    """A task that writes one kind of items."""
 
     @property
     @abstractmethod
     def likeness(self) -> Similarity:
-        """Return when two items are duplicates."""
+        """The rule that decides when two items are duplicates."""
 
     @property
     @abstractmethod
     def shapes(self) -> Mapping[str, object]:
-        """Return the settings that shape the items, besides levels, counts and seed."""
+        """Return the settings that shape the items, except levels, counts and seed."""
 
     async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems) -> AttemptOutcome:
         """Run one attempt."""
@@ -77,7 +77,7 @@ class AuthoringTask(ABC):
     async def write(
         self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[Any]:
-        """Return the item of an attempt, or raise `RejectedError`; what is worth knowing is added to the notes.
+        """Return the item of an attempt and add details to the notes, or raise `RejectedError`.
 
         The shelf is only looked at, so that hopeless answers cost no second question.
         """
@@ -85,10 +85,10 @@ class AuthoringTask(ABC):
 
     @abstractmethod
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
-        """What the card says of the notes that all attempts and those of accepted items have left."""
+        """Return the entries of the manifest that summarize the notes of attempts and accepted items."""
 
     def fewest_questions(self, first: str) -> int:
-        """Return how many questions an item takes at least, given the form of the first answer: words and a check."""
+        """Return the minimum number of requests for an item, given the form of the first answer."""
         return 2
 
     def items(self, stands: AuthoringState) -> tuple[Item[Any], ...]:
@@ -96,7 +96,7 @@ class AuthoringTask(ABC):
         return tuple(item for _, item in sorted(stands.shelf.items.items()))
 
     def write_companions(self, accepted: Sequence[AttemptOutcome], folder: Path) -> None:
-        """Write what goes beside the items."""
+        """Write any additional files that accompany the items."""
         return
 
 
@@ -105,7 +105,7 @@ _LONGEST_WORDS = 3000
 
 
 def clean_prompt(words: str) -> str | Rejection:
-    """Return the text on one line, if it can be a prompt."""
+    """Return the text on a single line, or a rejection if it cannot be a prompt."""
     line = " ".join(words.split())
     if not line:
         return Rejection("unfit words", "there are none")

@@ -19,7 +19,7 @@ MOST_ATTEMPTS = 100
 
 
 class AuthoringExtent(NamedTuple):
-    """Size of an authoring run: levels, items per level, and attempts per item."""
+    """The size of an authoring run: levels, items per level, and attempts per item."""
 
     levels: tuple[int, ...]
     per_level: int
@@ -34,19 +34,19 @@ class Slot(NamedTuple):
 
 
 class WritingChoices:
-    """Options of one benchmark; this class is for those without any."""
+    """The authoring options of a benchmark; this base class has none."""
 
     suites: ClassVar[str] = ""  # the suites that they are for, as messages name them
 
     @property
     def made(self) -> tuple[str, ...]:
-        """The options that differ from their defaults, as on the command line."""
+        """The options that differ from their defaults, as written on the command line."""
         return ()
 
 
 @dataclass(frozen=True)
 class AuthoringPlan:
-    """The items that a chat model is to write."""
+    """The plan of the items that a chat model is to write."""
 
     suite: str  # the benchmark, such as `knolling`; probes of a benchmark are suites of their own
     # the levels (K or k) to write items of; none for those of the paper. Groups have all of them
@@ -77,7 +77,7 @@ class AuthoringPlan:
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """The places for all items, in the order of their ids; a place may be for all levels of a group."""
+        """The slots of all items, ordered by id; a slot may hold all levels of a group."""
         level_of_groups = authoring_of(self.suite).level_of_groups
         if level_of_groups is not None:
             return tuple(Slot(number, level_of_groups) for number in range(self.per_level))
@@ -89,7 +89,7 @@ class AuthoringPlan:
 
 
 def authoring_of(name: str, options: Mapping[str, object] | None = None) -> Authoring:
-    """Return how the items of a suite are written."""
+    """Return the authoring interface of a suite; raise an error if it has none or does not support an option."""
     authoring = suite(name).authoring()
     if authoring is None:
         if suite(name).synthesis() is not None:

@@ -30,55 +30,55 @@ if TYPE_CHECKING:
 
 
 class CfWorld(Benchmark):
-    """CF-World, or one of its probes."""
+    """The benchmark CF-World, or one of its probes."""
 
     # --- items
 
     @property
     def form(self) -> ItemForm:
-        """The fields of its items in records."""
+        """The record fields of the suite's items."""
         from formalimg.benchmarks.cfworld import spec
 
         return spec
 
     def warnings(self, items: Sequence[Item[Any]], census: str) -> list[str]:
-        """Return why images of some of these items cannot count."""
+        """Return the reasons why images of some items cannot be scored."""
         from formalimg.benchmarks.cfworld.items import unscorable_warnings
 
         return list(unscorable_warnings(items, census, has_gate=self.gate is not None))
 
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
-        """Read the folders that the authors publish."""
+        """Read items from a folder of the authors' published files."""
         from formalimg.benchmarks.cfworld.published import read_published_items
 
         return list(read_published_items(path, self.name, findings))
 
     def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
-        """Write groups as the authors publish them."""
+        """Write groups in the authors' published format."""
         from formalimg.benchmarks.cfworld.published_groups import write_published_groups
 
         write_published_groups(items, folder)
 
     def item_lines(self, item: Item[Any]) -> Iterable[str]:
-        """Yield what an item requires."""
+        """Yield the description of an item, line by line."""
         from formalimg.benchmarks.cfworld.texts import item_lines
 
         return item_lines(item)
 
     def census_lines(self, items: Sequence[Item[Any]]) -> Iterable[str]:
-        """Yield what items are made of."""
+        """Yield the census of items, line by line."""
         from formalimg.benchmarks.cfworld.texts import census_lines
 
         return census_lines(self.name, items, by_field=self.name in FIELD_TAGGED)
 
     def authoring(self) -> Authoring:
-        """Return how groups and probes are written."""
+        """Return the authoring interface for groups and probes."""
         from formalimg.benchmarks.cfworld.authoring.choices import CfWorldWriting
 
         return CfWorldWriting()
 
     def datasheet(self, items: Sequence[Item[Any]]) -> Datasheet:
-        """Return what an export says of items."""
+        """Return the data sheet of items."""
         from formalimg.benchmarks.cfworld.texts import datasheet
 
         return datasheet(self.name, items)
@@ -86,25 +86,25 @@ class CfWorld(Benchmark):
     # --- judging
 
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
-        """Return the judge of this name."""
+        """Return the judge with the given name, options and protocol."""
         from formalimg.benchmarks.cfworld.judge import open_judge
 
         return open_judge(self.name, name, options, protocol)
 
     def reopen_judge(self, recorded: RecordedModels) -> Judge:
-        """Return the judge of recorded settings."""
+        """Return a judge that replays recorded models."""
         from formalimg.benchmarks.cfworld.judge import reopen_judge
 
         return reopen_judge(recorded)
 
     def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
-        """Return the drawings that a judge is asked about before a run."""
+        """Return the drawings that test a judge before a run."""
         from formalimg.benchmarks.cfworld.judge import preflight_drawings
 
         return preflight_drawings(self.name)
 
     def explain_failure(self, part: Part, verdict: Verdict) -> list[SceneSentence]:
-        """Return the score of a question."""
+        """Return the score of a question as the explanation of its failure."""
         from formalimg.judges.clause_sentences import SceneSentence
 
         return [SceneSentence(f"{part.kind} {part.score:.2f} of 1: {part.name}")]
@@ -112,37 +112,37 @@ class CfWorld(Benchmark):
     # --- reports
 
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-        """Return the tables below the main one."""
+        """Return the additional tables below the main table."""
         from formalimg.benchmarks.cfworld.tables import counterfactual_tables
 
         return counterfactual_tables(self, runs, how)
 
     def run_figures(self, section: Section, comparison: Comparison) -> Iterator[Figure]:
-        """Return the figures of ratios between levels."""
+        """Yield the figures of ratios between levels."""
         from formalimg.benchmarks.cfworld.figures import run_figures
 
         return run_figures(section, comparison)
 
     def item_figures(self, items: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
-        """Return the figures of fields and questions."""
+        """Yield the figures of fields and questions."""
         from formalimg.benchmarks.cfworld.figures import item_figures
 
         return item_figures(items)
 
     def score_numbers(self, run: RunRecord, found: RunImages, how: HowCounted) -> RunNumbers:
-        """Return mean scores, after the gate, and the ratios between levels."""
+        """Return the mean scores after the gate, and the ratios between levels."""
         from formalimg.benchmarks.cfworld.run_scores import score_numbers
 
         return score_numbers(run, found, self, how)
 
     def score_rules(self, how: HowCounted) -> Iterator[str]:
-        """Return how scores are counted, sentence by sentence."""
+        """Return the scoring rules, sentence by sentence."""
         from formalimg.benchmarks.cfworld.run_scores import scoring_rules
 
         return scoring_rules(self, how)
 
     def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]]:
-        """Return the numbers of the paper."""
+        """Return the results reported in the paper."""
         from formalimg.reports.reference import read_reference_rows
 
         return read_reference_rows(self.name, __package__, "reference.toml")
@@ -154,7 +154,7 @@ class CfWorld(Benchmark):
         return export_cfworld(run, folder, name)
 
     def study(self, name: StudyName) -> OwnStudy | None:
-        """Return a study of scores, the calibration of the gate, or the diagnosis by the probes."""
+        """Return one of the benchmark's own studies: human or judge scores, gate calibration, or diagnosis."""
         from formalimg.human_eval.agreement.study_tables import OwnStudy
 
         if name == "human scores":
@@ -181,13 +181,13 @@ class CfWorld(Benchmark):
     # --- people
 
     def rating(self) -> RatingRules:
-        """Return how people rate its images."""
+        """Return the rules for human rating of the images."""
         from formalimg.benchmarks.cfworld.texts import RULES
 
         return RULES
 
     def gate_item(self, run: RunRecord, item: str) -> str:
-        """Return the factual item of a group: where its image fails, those of the others count nothing."""
+        """Return the factual item of a group, whose image must pass for the other images to count."""
         from formalimg.benchmarks.cfworld.run_scores import counterfactual_specs
 
         specs = counterfactual_specs(run)
@@ -197,13 +197,13 @@ class CfWorld(Benchmark):
     # --- models and rewards
 
     def image_layout(self) -> ImageLayout:
-        """Return how the authors' scripts lay out images."""
+        """Return the image folder layout of the authors' scripts."""
         from formalimg.benchmarks.cfworld.image_files import LAYOUT
 
         return LAYOUT
 
     def question_item_maker(self) -> Callable[[str, Sequence[OwnQuestion]], Item[Any]]:
-        """Return what makes an item of users' own questions, answered with scores."""
+        """Return the function that makes an item of users' own questions, answered by scores."""
         from formalimg.benchmarks.cfworld.items import make_question_item
 
         return make_question_item

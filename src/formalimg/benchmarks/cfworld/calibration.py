@@ -59,7 +59,7 @@ _FACTUAL = 1
 
 @dataclass(frozen=True)
 class GateCalibration:
-    """Thresholds on the scores of factual images against human labels."""
+    """The comparison of thresholds on the scores of factual images with human labels."""
 
     judge: Identity  # the judge that scored
     runs: tuple[str, ...]  # the runs, by folder
@@ -85,7 +85,7 @@ class GateCalibration:
     validated_f1: CrossValidation | None
 
     def figures(self) -> Iterator[Figure]:
-        """Return its figures."""
+        """Yield the figures of the calibration."""
         from formalimg.benchmarks.cfworld.figures import gate_figures  # here: most calibrations are not drawn
 
         return gate_figures(self)
@@ -166,7 +166,7 @@ _CSV_COLUMNS = (
 
 
 def calibration_text(study: GateCalibration, format: StudyFormat) -> str:  # noqa: A002  # what users call it
-    """Return a calibration as text."""
+    """Return a calibration as text in the given format."""
     return render_study(
         format,
         lambda: _build_tables(study),
@@ -176,7 +176,7 @@ def calibration_text(study: GateCalibration, format: StudyFormat) -> str:  # noq
 
 
 def calibration_table(study: GateCalibration) -> ConsoleRenderable:
-    """Return a calibration as something that `rich` can print."""
+    """Return a calibration as a table for `rich`."""
     return render_terminal(_build_tables(study))
 
 

@@ -34,7 +34,7 @@ class ContrastSide(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """The difference in score of two kinds of images, over the groups (or rules, or pairs) with scores of both."""
+    """The score difference between two kinds of images, over the groups with scores of both kinds."""
 
     first: ContrastSide  # the mean scores of the images of these groups
     second: ContrastSide
@@ -51,7 +51,7 @@ class Contrast(NamedTuple):
 
 
 class _Settings(NamedTuple):
-    """How scores are computed, gated and compared."""
+    """Settings for computing, gating and comparing scores."""
 
     threshold: float
     profile: ScoreProfile
@@ -63,7 +63,7 @@ class _Settings(NamedTuple):
 def _build_contrast(
     first: Sequence[ScoreObservation], second: Sequence[ScoreObservation], settings: _Settings
 ) -> Contrast:
-    """Return how two kinds of images differ, group by group; their levels and gates are ignored."""
+    """Return the contrast between two kinds of images, paired by group and ignoring levels and gates."""
     first_means, second_means = _group_means(first), _group_means(second)
     groups = sorted({image.group for image in (*first, *second)})
     paired = first_means.keys() & second_means.keys()
@@ -96,7 +96,7 @@ def _build_contrast(
 
 
 def _group_means(observations: Sequence[ScoreObservation]) -> dict[str, float]:
-    """Return the mean score of each group that has any; rounded, so that equal scores stay equal."""
+    """Return the mean score of each scored group, rounded so that equal scores compare equal."""
     scores: dict[str, list[float]] = {}
     for image in observations:
         if image.score is not None:
@@ -106,7 +106,7 @@ def _group_means(observations: Sequence[ScoreObservation]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class LexicalProbe:
-    """The lexical probe: explicit prompts of CF-World, and the same without the names of the results."""
+    """The lexical probe: explicit prompts of CF-World with the outcome named and with it described."""
 
     # both as CF-World counts them, 0 where the group's factual image misses the threshold. The gate of both is the
     # factual image of the run of cf-world; where it is unknown, the group is left out here
@@ -146,7 +146,7 @@ def diagnose(
     resamples: int = 2000,
     seed: int = 0,
 ) -> list[Diagnosis]:
-    """Run the probes of CF-World on one or several models.
+    """Run the probes of CF-World on one or more models.
 
     Args:
         runs: runs of cf-world, cf-world-rules, cf-world-attributes and cf-world-denominalised, of each model no more
@@ -228,7 +228,7 @@ def _diagnose_model(name: str, by_model: Mapping[str, Mapping[str, RunRecord]], 
 def _probe_names(
     main: Sequence[ScoreObservation], described: Sequence[ScoreObservation], settings: _Settings
 ) -> LexicalProbe:
-    """Return the lexical probe; both sides get the same gate, the factual images of the main run."""
+    """Return the lexical probe, with both sides gated by the factual images of the main run."""
     factual, named = _of_level(1, main), _of_level(2, main)
     threshold, profile, *_ = settings
     gated = [_of_level(2, apply_gate([*factual, *side], threshold, profile=profile)) for side in (named, described)]
@@ -250,7 +250,7 @@ def _of_level(level: int, observations: Sequence[ScoreObservation]) -> list[Scor
 
 
 def _comparison_notes(runs: Mapping[str, RunRecord], others: Sequence[Mapping[str, RunRecord]]) -> Iterator[str]:
-    """Yield the differences of the two runs that are compared; all else is compared within one run."""
+    """Yield caveats about differences between the two runs of the lexical probe."""
     if CF_WORLD not in runs or CF_WORLD_DENOMINALISED not in runs:
         for suite, missing in ((CF_WORLD, CF_WORLD_DENOMINALISED), (CF_WORLD_DENOMINALISED, CF_WORLD)):
             if suite in runs:

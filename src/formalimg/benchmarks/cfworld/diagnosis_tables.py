@@ -31,7 +31,7 @@ _MAX_NAMES = 5
 
 
 class _ProbeRow(NamedTuple):
-    """A contrast, and the model, probe and gate it is of."""
+    """A contrast with its model, probe and gate."""
 
     model: str
     probe: str
@@ -40,7 +40,7 @@ class _ProbeRow(NamedTuple):
 
 
 def diagnosis_text(diagnoses: Sequence[Diagnosis], format: StudyFormat) -> str:  # noqa: A002  # what users call it
-    """Return diagnoses as text."""
+    """Return diagnoses as text in the given format."""
     return render_study(
         format,
         lambda: _build_tables(diagnoses),
@@ -50,7 +50,7 @@ def diagnosis_text(diagnoses: Sequence[Diagnosis], format: StudyFormat) -> str: 
 
 
 def diagnosis_table(diagnoses: Sequence[Diagnosis]) -> ConsoleRenderable:
-    """Return diagnoses as something that `rich` can print."""
+    """Return diagnoses as tables for `rich`."""
     return render_terminal(_build_tables(diagnoses))
 
 
@@ -141,7 +141,7 @@ def _gate_notes(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
 
 
 def _first_names(names: Sequence[str]) -> str:
-    """Return the first names, and how many there are if that is not all."""
+    """Return the first names, and the total number if some are omitted."""
     if not names:
         return "none"
     return ", ".join(names[:_MAX_NAMES]) + (f" … ({len(names)})" if len(names) > _MAX_NAMES else "")

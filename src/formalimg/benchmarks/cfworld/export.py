@@ -53,7 +53,7 @@ NO_QUESTION_SCORES = "no score for each question"
 
 
 class _Layout(NamedTuple):
-    """Where a published scorer has its files."""
+    """The file locations used by a published scorer."""
 
     images: str  # the folder of the images; `{name}` is the model
     scores: str  # the folder of the scores; `{sample}` is empty, or `_1` and so on for further samples
@@ -105,7 +105,7 @@ _PROBES: Mapping[str, LayoutName] = {
 
 
 def export_cfworld(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
-    """Write a run of CF-World, or of one of its probes, as its published scorers do.
+    """Write a run of CF-World or one of its probes in the layout of its published scorer.
 
     Scores of L2 and L3 are those after the gate, as the published files have them; what the judge gave is beside each,
     as `judge_score`. An image without a verdict is in no score file: it is listed with its reason in `unscored.json`,
@@ -155,7 +155,7 @@ def _layout_name(suite: str, judge: Identity | None) -> LayoutName:
 
 
 class _PlacedImage(NamedTuple):
-    """An image with its place in the published tree."""
+    """An image with its path in the published tree."""
 
     judged: Judged  # the image and its verdict
     item: Item[CounterfactualSpec]
@@ -177,12 +177,12 @@ class _PlacedImage(NamedTuple):
 
     @property
     def is_gated(self) -> bool:
-        """Whether it counts as 0 because the gate of its group is closed."""
+        """Whether the image counts as 0 because the gate of its group is closed."""
         return self.gate is not None and self.gate < _GATE
 
     @property
     def raw_score(self) -> float:
-        """The weighted mean over all questions, summed up in the order of the published code."""
+        """The weighted mean over all questions, summed in the order of the published code."""
         questions = self.item.spec.questions
         total = sum(
             score * float(question.weight) for question, (score, _) in zip(questions, self.scores or (), strict=True)
@@ -196,7 +196,7 @@ class _PlacedImage(NamedTuple):
 
 
 def _build_images(run: StoredRun, layout: LayoutName) -> list[_PlacedImage]:
-    """Return the images of a run in the order of the run, with the gate where the layout has one."""
+    """Return the images of a run in run order, with their gate if the layout has one."""
     counterfactual_specs(run)  # refuses items without groups
     items: dict[str, Item[Any]] = {item.id: item for item in run.suite_items()}
     images = [_build_image(judged, items[judged.outcome.item], layout) for judged in run.judged()]
@@ -227,7 +227,7 @@ def _with_gate(image: _PlacedImage, factual: Mapping[tuple[str, int], float]) ->
 
 
 def _question_scores(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> tuple[tuple[float, str], ...] | None:
-    """Return score and reason of each question; None if there is no verdict, or it does not go into questions."""
+    """Return the score and reason of each question; None if the verdict has none for them."""
     if isinstance(verdict, Unscored):
         return None
     if not verdict.parts and "rule" in verdict.evidence:  # one flat colour shows nothing, without a question
@@ -238,7 +238,7 @@ def _question_scores(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> t
 
 
 def _write_images(images: Sequence[_PlacedImage], folder: Path) -> int:
-    """Copy the images that exist, and return how many there are."""
+    """Copy the existing images, and return their number."""
     lines = []
     for exported in images:
         outcome, image = exported.judged.outcome, exported.judged.image
@@ -257,7 +257,7 @@ def _write_images(images: Sequence[_PlacedImage], folder: Path) -> int:
 
 
 def _score_files(images: Sequence[_PlacedImage], kind: LayoutName, name: str, judge: str) -> dict[str, Any]:
-    """Return the score files of a sample of a run: their content by path."""
+    """Return the content of the score files for one sample of a run, by path."""
     layout = _LAYOUTS[kind]
     scored = [image for image in images if image.scores is not None]
     files: dict[str, Any] = {}
@@ -286,7 +286,7 @@ def _score_files(images: Sequence[_PlacedImage], kind: LayoutName, name: str, ju
 
 
 def _question_records(images: Sequence[_PlacedImage], kind: LayoutName, judge: str) -> Iterator[dict[str, object]]:
-    """Yield the records of a field, as the scorers of the benchmark and of the de-nominalised probe write them."""
+    """Yield one record per question in the format of the published scorer."""
     number = 0
     for image in images:
         factual = round((image.raw_score if image.level == 1 else image.gate) or 0.0, 4)
@@ -350,7 +350,7 @@ def _category_name(image: _PlacedImage, kind: LayoutName) -> str:
 
 
 def _field_means(name: str, images: Sequence[_PlacedImage], kind: LayoutName) -> dict[str, object]:
-    """Return the means of a field, or of all of them."""
+    """Return the mean scores over the images of a field, or of all fields."""
     if kind == "de-norm":
         return {"filename": name, "l2_overall": _rounded_mean([image.score for image in images])}
     # The scorer for Qwen averages image scores that it has rounded already.
@@ -362,7 +362,7 @@ def _field_means(name: str, images: Sequence[_PlacedImage], kind: LayoutName) ->
 
 
 def _model_means(images: Sequence[_PlacedImage], kind: LayoutName, name: str) -> dict[str, Any]:
-    """Return the means of a model in a probe."""
+    """Return the mean scores of a model on a probe."""
     overall = _rounded_mean([image.score for image in images])
     if kind == "de-norm":
         return {"model_name": name, "l2_overall": overall}
@@ -378,7 +378,7 @@ def _rounded_mean(scores: Sequence[float]) -> float | None:
 
 
 def _read_comparison(path: Path) -> list[dict[str, Any]]:
-    """Return the entries of a file that lists models; none if it is not there."""
+    """Return the entries of a file that compares models; empty if the file is missing."""
     if not path.exists():
         return []
     try:

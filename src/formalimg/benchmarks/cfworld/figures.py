@@ -1,4 +1,4 @@
-"""Figures of CF-World: fields and questions of its items, ratios between levels, and the thresholds of its gate."""
+"""Figures of CF-World: fields and questions of items, ratios between levels, and thresholds of the gate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
 
 
 def field_figures(suite: Benchmark, items: Sequence[Item[Any]]) -> Iterator[Figure]:
-    """Yield groups by field (Figure 2a of CF-World), where items have fields, and questions by dimension."""
+    """Yield the figures of groups by field (Figure 2a of CF-World) and of questions by dimension."""
     if suite.name in FIELD_TAGGED:
         fields = {item.spec.group: ", ".join(plain_tags(item.tags)) or "without a field" for item in items}
         yield share_chart(
@@ -54,13 +54,13 @@ def field_figures(suite: Benchmark, items: Sequence[Item[Any]]) -> Iterator[Figu
 
 
 def run_figures(section: Section, comparison: Comparison) -> Iterator[Figure]:
-    """Yield PRR and RRR of runs."""
+    """Yield the figures of PRR and RRR for runs."""
     if tells(chart := ratios_between_levels(section, comparison)):
         yield bar_chart(f"{section.suite.name}-ratios", chart)
 
 
 def ratios_between_levels(section: Section, comparison: Comparison) -> Chart:
-    """Return PRR and RRR; nothing for the probes, which have none."""
+    """Return the chart of PRR and RRR; empty for the probes, which have no such ratios."""
     bands = section.suite.bands
     return Chart(
         f"{section.suite.title}: what is kept from level to level",
@@ -85,7 +85,7 @@ _TICKS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 def gate_figures(study: GateCalibration) -> Iterator[Figure]:
-    """Yield accuracy and F1 of every threshold, with the thresholds of the paper as points."""
+    """Yield the figure of accuracy and F1 by threshold, with the thresholds of the paper as points."""
     best = () if study.best is None else ((study.best.value, f"best accuracy: {study.best.value:.2f}"),)
     yield curve_chart(
         "cf-world-gate",
@@ -113,7 +113,7 @@ def _build_curve(name: str, study: GateCalibration, reached: Callable[[Threshold
 def _step_function(
     curve: Sequence[ThresholdResult], reached: Sequence[float | None]
 ) -> tuple[tuple[float, float | None], ...]:
-    """Return a step function: all thresholds above one, up to and including the next, reach the same."""
+    """Return the points of a step function that is constant between neighbouring thresholds."""
     if not curve:
         return ()
     steps = [(curve[0].threshold, reached[0])]

@@ -1,4 +1,4 @@
-"""Group checks: is a group well formed, safe, visual, deducible and not a duplicate, as far as its text shows?
+"""Checks of a group's texts: is it well formed, safe, visual, deducible and not a duplicate?
 
 The four demands of the paper are that a prompt is visually unambiguous, needs deduction, is safe, and is valid. Whether
 a deduction is right takes a person; what is checked here is what goes wrong most often.
@@ -44,7 +44,7 @@ _NEAR = 0.75
 
 
 class GroupProblem(NamedTuple):
-    """A problem of a group."""
+    """A problem found in a group."""
 
     group: str
     reason: ProblemReason
@@ -52,7 +52,7 @@ class GroupProblem(NamedTuple):
 
 
 def check_groups(groups: Sequence[CounterfactualGroup]) -> list[GroupProblem]:
-    """Return all problems of these groups, including duplicates among them."""
+    """Return all problems of the groups, including duplicates among them."""
     problems = [problem for group in groups for problem in check_group(group)]
     return [
         *problems,
@@ -61,13 +61,13 @@ def check_groups(groups: Sequence[CounterfactualGroup]) -> list[GroupProblem]:
 
 
 def check_group(group: CounterfactualGroup, before: Sequence[CounterfactualGroup] = ()) -> list[GroupProblem]:
-    """Return all problems of one group, including duplicates of those before it."""
+    """Return all problems of a group, including being a duplicate of any group in `before`."""
     problems = [GroupProblem(group.id, reason, detail) for reason, detail in _find_problems(group)]
     return [*problems, *_find_duplicates(group, before)]
 
 
 def find_comparison(text: str) -> str | None:
-    """Return the words by which a text compares, as in "like" or "as tall as"; None if it does not.
+    """Return the phrase that makes a comparison in a text, such as "like" or "as tall as"; None if there is none.
 
     A comparison brings in the name of another object, and with it how that object usually looks.
     """
@@ -76,7 +76,7 @@ def find_comparison(text: str) -> str | None:
 
 
 def find_unsafe_word(text: str) -> str | None:
-    """Return the first unsafe word of a text."""
+    """Return the first unsafe word of a text; None if there is none."""
     return next((word for word in _split_words(text) if word in word_lists()["unsafe"]), None)
 
 
@@ -146,13 +146,13 @@ def _find_duplicates(group: CounterfactualGroup, before: Sequence[Counterfactual
 
 
 def _word_similarity(text: str, other: str) -> float:
-    """Return the Jaccard index of the words of two texts."""
+    """Return the Jaccard index of the content words of two texts."""
     first, second = _content_stems(text), _content_stems(other)
     return len(first & second) / len(first | second) if first | second else 0.0
 
 
 def _word_share(text: str, inside: str) -> float:
-    """Return the share of a text's words that another text has."""
+    """Return the share of the content words of `text` that also occur in `inside`."""
     stems = _content_stems(text)
     return len(stems & _content_stems(inside)) / len(stems) if stems else 0.0
 
@@ -177,6 +177,6 @@ def _split_words(text: str) -> list[str]:
 
 @cache
 def word_lists() -> dict[str, frozenset[str]]:
-    """Return the word lists of words.toml."""
+    """Return the word lists of `words.toml`, by name."""
     lists = read_package_toml("words.toml")
     return {name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists.items()}

@@ -1,4 +1,4 @@
-"""Folder layout of CF-World: `<tree>/<id>_<level>.png`, and the folders of its probes."""
+"""Image folder layout of CF-World: `<tree>/<id>_<level>.png`, and the folders of its probes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHOWN_HOMES = 6
 
 
 class _ParsedFile(NamedTuple):
-    """A file parsed by its name, and the folder that holds all of its kind."""
+    """An image file parsed by its name, and the folder of the model that it belongs to."""
 
     file: str
     image: FolderImage | None = None
@@ -70,7 +70,7 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
 
 
 def _allowed_wordings(index: ItemIndex) -> frozenset[str]:
-    """Return the wordings of explicit prompts that match: as they are, de-nominalised, or either."""
+    """Return the acceptable wordings of explicit prompts: original, de-nominalised, or both."""
     if index.suite == "cf-world-denominalised":
         return frozenset({_DENOMINALISED})
     if index.suite or not all(item.endswith("-l2") for item in index.items):
@@ -103,12 +103,12 @@ def _parse_file(
 
 
 def _folder_names(folder: FolderListing) -> tuple[str, ...]:
-    """Return the names of the folder and its parents: `de-norm/physics` is a part of a tree."""
+    """Return the names of the folder and its nearest parents, which may be part of the tree."""
     return Path(folder.path).absolute().parts[-_MAX_TREE_DEPTH:]
 
 
 def _probe_at(parents: Sequence[str]) -> int | None:
-    """Return the position of the innermost folder that is named like a probe."""
+    """Return the position of the innermost folder with the name of a probe; None if there is none."""
     return next((position for position in reversed(range(len(parents))) if parents[position].lower() in _PROBES), None)
 
 

@@ -1,4 +1,4 @@
-"""Items of CF-World and its probes (rules, attributes, denominalised), and the template questions about their images.
+"""Items of CF-World and its probes (rules, attributes, denominalised), with template questions about their images.
 
 The groups, rules and pairs ship with the package as TOML files.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @cache
 def read_package_toml(name: str) -> dict[str, Any]:
-    """Return the content of a TOML file of this package."""
+    """Return the parsed content of a TOML file of this package."""
     return tomllib.loads((files("formalimg.benchmarks.cfworld") / name).read_text(encoding="utf-8"))
 
 
@@ -44,7 +44,7 @@ def read_package_toml(name: str) -> dict[str, Any]:
 
 
 def template_score_questions(shows: str, *, law: str = "", changed: str = "") -> tuple[WeightedQuestion, ...]:
-    """Return the weighted questions about an image, by template instead of a chat model."""
+    """Return the weighted questions about an image, generated from templates instead of by a chat model."""
     values = {"shows": _as_clause(shows), "law": _as_clause(law), "changed": _as_clause(changed)}
     templates = read_package_toml("questions.toml")
     chosen: dict[Dimension, Mapping[str, str]] = {"integrity": templates["integrity"]}
@@ -58,7 +58,7 @@ def template_score_questions(shows: str, *, law: str = "", changed: str = "") ->
 
 
 def _as_clause(sentence: str) -> str:
-    """Return a sentence as a clause: without its full stop, and lower-case unless it begins with a name."""
+    """Return a sentence as a clause: without its full stop, and in lower case unless it begins with a name."""
     text = sentence.strip().rstrip(".!")
     first, _, rest = text.partition(" ")
     is_name = (len(first) == 1 and first != "A") or first[1:] != first[1:].lower()
@@ -66,12 +66,12 @@ def _as_clause(sentence: str) -> str:
 
 
 def rule_spec(group: str, shows: str) -> CounterfactualSpec:
-    """Return the spec of a rule-probe prompt: only what follows from the rule."""
+    """Return the spec of a rule-probe prompt, with a single question about the consequence of the rule."""
     return CounterfactualSpec(group, shows, template_score_questions(shows)[-1:])
 
 
 def pair_spec(group: str, a: str, b: str, prompt: str) -> CounterfactualSpec:
-    """Return the spec of an attribute-probe prompt: both objects, together as it says."""
+    """Return the spec of an attribute-probe prompt, with a single question about both objects."""
     values = {"a": a, "b": b, "prompt": prompt.rstrip(".")}
     texts = read_package_toml("pair_question.toml")
     question = texts["question"].format(**values)
@@ -80,7 +80,7 @@ def pair_spec(group: str, a: str, b: str, prompt: str) -> CounterfactualSpec:
 
 
 def pair_objects(spec: CounterfactualSpec, prompt: str) -> tuple[str, str] | None:
-    """Return the two objects that the question of `pair_spec` is about; None for another question."""
+    """Return the two objects in a spec made by `pair_spec`; None for any other spec."""
     if len(spec.questions) != 1:
         return None
     pattern = re.escape(read_package_toml("pair_question.toml")["question"].replace("{prompt}", prompt.rstrip(".")))
@@ -90,7 +90,7 @@ def pair_objects(spec: CounterfactualSpec, prompt: str) -> tuple[str, str] | Non
 
 
 def make_question_item(prompt: str, questions: Sequence[OwnQuestion]) -> Item[CounterfactualSpec]:
-    """Return an item of users' own questions; those of one dimension share its weight."""
+    """Return an item with users' own questions; questions of the same dimension share its weight."""
     weighted = tuple(
         WeightedQuestion(cast(Dimension, question.kind), question.question, question.criteria or "", question.weight)
         for question in questions
@@ -114,7 +114,7 @@ def builtin_groups() -> list[CounterfactualGroup]:
 
 
 def replace_nouns(outcome: str, phrases: Mapping[str, str]) -> str:
-    """Return an outcome with its target nouns replaced by phrases that describe them; all else stays, word by word."""
+    """Return an outcome with its target nouns replaced by descriptive phrases, otherwise unchanged."""
     pattern = re.compile(
         "|".join(rf"(?<!\w){re.escape(noun)}(?!\w)" for noun in sorted(phrases, key=len, reverse=True))
     )
@@ -144,7 +144,7 @@ def items_of_groups(groups: Iterable[CounterfactualGroup], version: str = "") ->
 
 
 def denominalised_items(groups: Iterable[CounterfactualGroup], version: str = "") -> list[Item[CounterfactualSpec]]:
-    """Return the explicit item of each group with the outcome described, not named; judged by the same questions."""
+    """Return the explicit item of each group with its outcome described, with the same questions."""
     return [
         Item(
             CF_WORLD_DENOMINALISED,
@@ -174,7 +174,7 @@ def _field_tags(group: CounterfactualGroup) -> tuple[str, ...]:
 
 
 def rule_items(version: str = "") -> list[Item[CounterfactualSpec]]:
-    """Return the rule probe: plain drawings in which a rule decides, as it is (level 1) and changed (level 2).
+    """Return the items of the rule probe: drawings decided by the original rule (level 1) or a changed one (level 2).
 
     The tag of a changed one says how the rule is changed, as in "to the left".
     """
@@ -194,13 +194,13 @@ def rule_items(version: str = "") -> list[Item[CounterfactualSpec]]:
 
 
 def pair_items(version: str = "") -> list[Item[CounterfactualSpec]]:
-    """Return the attribute probe: an object with a common partner (level 1) and with a rare one (level 2)."""
+    """Return the items of the attribute probe: an object with a common (level 1) or a rare partner (level 2)."""
     pairs = enumerate(read_package_toml("pairs.toml")["pair"], 1)
     return [item for number, pair in pairs for item in items_of_pair(number, pair, version)]
 
 
 def items_of_pair(number: int, pair: Mapping[str, str], version: str) -> list[Item[CounterfactualSpec]]:
-    """Return the items of an object `a` with its `common` and its `rare` partner; each has a prompt."""
+    """Return the two items of an object pair: with its common partner and with its rare one."""
     group = f"pair-{number:03}"
     return [
         Item(
@@ -216,7 +216,7 @@ def items_of_pair(number: int, pair: Mapping[str, str], version: str) -> list[It
 
 
 def unscorable_warnings(items: Sequence[Item[CounterfactualSpec]], census: str, *, has_gate: bool) -> Iterator[str]:
-    """Yield one line for each reason why images of these items cannot count."""
+    """Yield one line for each reason why images of these items cannot be scored."""
     gated_groups = {item.spec.group for item in items if item.level == 1}
     other_groups = {item.spec.group for item in items if item.level > 1} - gated_groups
     if has_gate and other_groups:

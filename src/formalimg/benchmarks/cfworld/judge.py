@@ -1,4 +1,4 @@
-"""The score judge: ask a chat model for a score from 0 to 1 on each weighted question about an image.
+"""The score judge: asks a chat model for a score from 0 to 1 on each weighted question about an image.
 
 Personas (`personas.toml`) say how severely a family of models is asked to judge, and by which prompts.
 """
@@ -86,7 +86,7 @@ ScoreAnswer: TypeAlias = NumberedScores | PublishedScores
 
 @cache
 def published_scores(count: int) -> type[PublishedScores]:
-    """Return the published answer type for so many questions: its schema has exactly their numbers as keys."""
+    """Return the published answer type for `count` questions, whose schema has exactly their numbers as keys."""
 
     def schema_of_numbers(schema: dict[str, Any]) -> None:
         entry = GivenScore.model_json_schema()
@@ -101,7 +101,7 @@ def published_scores(count: int) -> type[PublishedScores]:
 
 
 class ScoreJudge(ChatJudge):
-    """Ask a chat model for a score from 0 to 1 on each weighted question about an image.
+    """A judge that asks a chat model for a score from 0 to 1 on each weighted question about an image.
 
     All questions go in one request, each with its criteria. An image has a verdict only if every question has a score
     from 0 to 1; after a second invalid answer the image is `Unscored`. Its score is the weighted mean over the
@@ -125,7 +125,7 @@ class ScoreJudge(ChatJudge):
         answers: ScoreAnswerForm = "numbered",
         prompts: Path | None = None,
     ) -> None:
-        """Create a judge that asks this chat model."""
+        """Create a judge that asks the given chat model."""
         check_option("answers", answers, ANSWERS)
         self._persona = select_persona(chat.name, persona)
         self._numbered = answers == "numbered"
@@ -138,7 +138,7 @@ class ScoreJudge(ChatJudge):
         )
 
     def questions(self, item: Item[object]) -> int:
-        """Return how many requests are sent per image of this item."""
+        """Return the number of requests per image of an item."""
         return count_requests(item)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
@@ -164,7 +164,7 @@ class ScoreJudge(ChatJudge):
 
 
 def select_persona(model: str, persona: str = "auto") -> Persona:
-    """Return the persona in which a model judges."""
+    """Return the persona of a judge model; `auto` selects it by the model's name."""
     if persona not in ("auto", *PERSONAS):
         raise FormalimgError(f"unknown persona {persona!r}: known are auto, {', '.join(PERSONAS)}")
     if persona != "auto":
@@ -175,7 +175,7 @@ def select_persona(model: str, persona: str = "auto") -> Persona:
 
 
 def image_kind(suite: str, level: int) -> ImageKind:
-    """Return the kind of an image, by which it has its prompt."""
+    """Return the kind of an image, which determines the judge's prompt."""
     default = "factual" if level == 1 else "counterfactual"
     return cast(ImageKind, read_package_toml("personas.toml")["probes"].get(suite, default))
 
@@ -184,12 +184,12 @@ def image_kind(suite: str, level: int) -> ImageKind:
 
 
 def count_requests(item: Item[object]) -> int:
-    """Return how many requests are sent per image of an item: one, if there are questions."""
+    """Return the number of requests per image of an item: one, or none if it has no questions."""
     return 1 if isinstance(item.spec, CounterfactualSpec) and item.spec.questions else 0
 
 
 def askable_questions(item: Item[object]) -> tuple[WeightedQuestion, ...] | Unscored:
-    """Return the questions of an item, or why images of it cannot be scored."""
+    """Return the questions of an item, or the reason why its images cannot be scored."""
     spec = item.spec
     if not isinstance(spec, CounterfactualSpec) or not spec.questions:
         tags = "".join(f", {tag}" for tag in odd_tags(item.tags))
@@ -204,7 +204,7 @@ def askable_questions(item: Item[object]) -> tuple[WeightedQuestion, ...] | Unsc
 def score_evidence(
     persona: Persona, kind: ImageKind, prompt: str, questions: Sequence[WeightedQuestion], raw: Sequence[str]
 ) -> dict[str, object]:
-    """Return the evidence of an answer, valid or not; on probes there is only one persona, `objective`."""
+    """Return the evidence of an answer, valid or not; on probes the persona is always `objective`."""
     return {
         "persona": persona if kind in ("factual", "counterfactual") else "objective",
         "prompt": prompt,
@@ -213,7 +213,7 @@ def score_evidence(
 
 
 def score_parts(questions: Sequence[WeightedQuestion], scores: Sequence[tuple[float, str]]) -> tuple[Part, ...]:
-    """Return the parts of a verdict; questions of a dimension share its weight, lest several outweigh others."""
+    """Return the parts of a verdict, with the weight of each dimension shared by its questions."""
     sharing = Counter(question.dimension for question in questions)
     return tuple(
         Part(
@@ -228,12 +228,12 @@ def score_parts(questions: Sequence[WeightedQuestion], scores: Sequence[tuple[fl
 
 
 def part_evidence(parts: Sequence[Part]) -> list[dict[str, object]]:
-    """Return score and reasoning of each question as plain data."""
+    """Return the score and reasoning of each question as plain data."""
     return [{"question": part.name, "reasoning": part.reason, "score": part.score} for part in parts]
 
 
 def is_passing(parts: tuple[Part, ...]) -> bool:
-    """Return whether an image passes by its parts: weights such as 8/3 are not exact, so the score is rounded."""
+    """Return whether the weighted score of an image reaches the pass threshold, after rounding."""
     return round(Verdict(False, parts).score, 9) >= PASS_THRESHOLD
 
 
@@ -244,7 +244,7 @@ _DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 def parse_score(value: object) -> float | None:
-    """Return the score in an answer: a number from 0 to 1, also in quotes.
+    """Return the score in an answer: a number from 0 to 1, possibly in quotes.
 
     None for all else, such as `1/2`, `50%`, `high`, 5, true or nothing.
     """
@@ -256,7 +256,7 @@ def parse_score(value: object) -> float | None:
 
 
 def find_problem(answer: ScoreAnswer, count: int) -> str | None:
-    """Return why an answer to so many questions is not valid, as a message to the model; None if it is."""
+    """Return the problem of an answer to `count` questions, as a message to the model; None if it is valid."""
     entries = _list_entries(answer)
     numbers = [number for number, _ in entries]
     if numbers != [str(number) for number in range(1, count + 1)]:
@@ -270,7 +270,7 @@ def find_problem(answer: ScoreAnswer, count: int) -> str | None:
 
 
 def _read_scores(answer: ScoreAnswer) -> list[tuple[float, str]]:
-    """Return score and reasoning of each question, in their order, from a valid answer."""
+    """Return the score and reasoning of each question in a valid answer, in question order."""
     scored = [(parse_score(entry.score), entry.reasoning) for _, entry in _list_entries(answer)]
     return [(score, reasoning) for score, reasoning in scored if score is not None]
 
@@ -283,7 +283,7 @@ def _list_entries(answer: ScoreAnswer) -> list[tuple[str, GivenScore | NumberedS
 
 
 def _list_questions(questions: Sequence[WeightedQuestion]) -> str:
-    """Return the questions with their numbers and criteria; dimensions and weights are not for the judge."""
+    """Return the questions with their numbers and criteria as text, without dimensions and weights."""
     return "\n".join(
         f"{number}. {' '.join(question.question.split())}\n   Criteria: {' '.join(question.criteria.split())}"
         for number, question in enumerate(questions, 1)
@@ -308,7 +308,7 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str], protoco
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:
-    """Return the judge of recorded settings that goes by recorded answers."""
+    """Return a judge with recorded settings that replays recorded answers."""
     from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
 
     settings = recorded.settings
@@ -318,7 +318,7 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
 
 
 def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return two drawings about which the same score is asked; any score will do."""
+    """Return two drawings that are scored on the same question, to test a judge; any score is accepted."""
     from formalimg.judges import preflight as known
 
     criteria = "1 if there is a bottle, 0 if there is none."

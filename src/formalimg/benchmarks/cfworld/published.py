@@ -58,7 +58,7 @@ _REWORDED = RecordSchema("a de-nominalised prompt", texts=("prompt",), optional=
 
 
 def _read_rules(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[Item[CounterfactualSpec]]:
-    """Read the items of the rule probe. Their questions were not published, so they get template questions."""
+    """Read the items of the rule probe, with template questions because none were published."""
     levels = {"original": 1, "cf": 2}
     items = []
     for _, texts, _, tags in read_records(root, f"{PROBES}/rule_decouple.json", _RULE, findings, repairs):
@@ -70,7 +70,7 @@ def _read_rules(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -
 
 
 def _read_pairs(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[Item[CounterfactualSpec]]:
-    """Read the items of the attribute probe, with a template question each: the published scorer has one for all."""
+    """Read the items of the attribute probe, each with a template question."""
     levels = {"factual": 1, "unusual": 2}
     records = read_records(root, f"{PROBES}/attribute_decouple.json", _PAIR, findings, repairs)
     ids = {record.texts["id"] for record in records}
@@ -94,7 +94,7 @@ def _read_pairs(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -
 def _probe_item(
     suite: str, name: str, level: int | None, prompt: str, spec: CounterfactualSpec, tags: set[str]
 ) -> Item[CounterfactualSpec]:
-    """Return an item of a probe. Without a category it counts as counterfactual, and nobody can score it."""
+    """Return an item of a probe; without a category it is unscored and gets level 2."""
     if level is None:
         tags.add(UNKNOWN_CATEGORY)
         spec = CounterfactualSpec(spec.group, spec.assessment, ())
@@ -108,7 +108,7 @@ def _probe_item(
 def _read_denominalised(
     root: Path, fields_read: Sequence[PublishedField], findings: ItemFindings, repairs: list[DataRepair]
 ) -> list[Item[CounterfactualSpec]]:
-    """Read the reworded explicit prompts of the groups, judged by the questions of L2."""
+    """Read the de-nominalised explicit prompts of the groups, with the questions of L2."""
     paths = {published.field.path for published in fields_read}
     for path in json_files(root / PROBES / _REWORDED_FOLDER):
         if path not in paths:
@@ -119,7 +119,7 @@ def _read_denominalised(
 def _read_reworded(
     published: PublishedField, root: Path, findings: ItemFindings, repairs: list[DataRepair]
 ) -> list[Item[CounterfactualSpec]]:
-    """Read the reworded prompts of a field. What only follows from an unreadable file is not reported again."""
+    """Read the de-nominalised prompts of a field, without reporting errors that follow from an unreadable file."""
     field = published.field
     name = f"{PROBES}/{_REWORDED_FOLDER}/{field.path}.json"
     groups = {group.number: group for group in published.groups}
@@ -168,7 +168,7 @@ _FOLDERS = {
 
 
 class PublishedItems(NamedTuple):
-    """Published items, and their irregularities."""
+    """Published items, and the irregularities found in their files."""
 
     items: tuple[Item[CounterfactualSpec], ...]  # all of them, in the order of the files
     repairs: tuple[DataRepair, ...]  # every irregularity, where it is, and how it was repaired
@@ -177,7 +177,7 @@ class PublishedItems(NamedTuple):
 
 
 def read_cf_world(path: str | Path, suite: str = CF_WORLD) -> PublishedItems:
-    """Read CF-World or one of its probes, from the authors' repository or from `formalimg pull`."""
+    """Read CF-World or one of its probes from the authors' repository or a folder made by `formalimg pull`."""
     findings = ItemFindings()
     published = _read_published(Path(path), suite, findings)
     findings.raise_any()
@@ -185,7 +185,7 @@ def read_cf_world(path: str | Path, suite: str = CF_WORLD) -> PublishedItems:
 
 
 def read_published_items(path: Path, suite: str, findings: ItemFindings) -> list[Item[CounterfactualSpec]]:
-    """Read the items of a suite; problems of the files and their repairs are added to the findings."""
+    """Read the items of a suite, and add problems and repairs to the findings."""
     published = _read_published(path, suite, findings)
     findings.repairs += format_repairs(published.repairs)
     return list(published.items)

@@ -1,4 +1,4 @@
-"""Published groups of CF-World, read and written: `prompt/<field>.json` and `eval_questions/<field>_gemini.json`."""
+"""Published groups of CF-World: reading and writing `prompt/<field>.json` and `eval_questions/<field>_gemini.json`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _QUESTION = RecordSchema(
 
 @dataclass(frozen=True)
 class PublishedGroup:
-    """A group as its authors published it; all but its place by level."""
+    """A group as published by its authors, with texts and questions by level."""
 
     field: FieldPath
     number: str  # in the file
@@ -89,7 +89,7 @@ class PublishedGroup:
 
     @property
     def id(self) -> str:
-        """The id: field and number."""
+        """The id of the group, made of field and number."""
         return f"{self.field.slug}-{self.number}"
 
 
@@ -102,14 +102,14 @@ class PublishedField(NamedTuple):
 
 
 class PublishedQuestions(NamedTuple):
-    """The published questions about one prompt, and the tags of what is odd about them."""
+    """The published questions about a prompt, and the tags of their oddities."""
 
     questions: tuple[WeightedQuestion, ...] = ()
     tags: frozenset[str] = frozenset()
 
 
 def read_fields(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[PublishedField]:
-    """Read all groups, field by field; problems are added to the findings, repairs to `repairs`."""
+    """Read all groups by field; add problems to the findings, and repairs to `repairs`."""
     names = json_files(root / PROMPTS)
     for name in json_files(root / QUESTIONS):
         if name not in {f"{field}{QUESTIONS_ENDING}" for field in names}:
@@ -166,7 +166,7 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: l
 
 
 def _level_tags(prompt: str, published: PublishedQuestions) -> set[str]:
-    """Return what is odd about one level of a group."""
+    """Return the tags of what is odd about one level of a group."""
     tags = set(published.tags)
     if not prompt:
         tags.add(NO_PROMPT)
@@ -176,7 +176,7 @@ def _level_tags(prompt: str, published: PublishedQuestions) -> set[str]:
 
 
 def _read_assessments(texts: Mapping[str, str], location: str, repairs: list[DataRepair]) -> dict[Level, str]:
-    """Return what decides at each level. L3 is judged by the questions of L2, so the point of L2 decides there too."""
+    """Return the assessment point of each level; L3 shares that of L2, as it shares its questions."""
     first, second, third = (texts[f"ap_l{level}"] for level in LEVELS)
     for level, text in ((1, first), (2, second)):
         if not text:
@@ -193,7 +193,7 @@ def _read_assessments(texts: Mapping[str, str], location: str, repairs: list[Dat
 def _questions_of(
     field: FieldPath, root: Path, findings: ItemFindings, repairs: list[DataRepair]
 ) -> dict[tuple[str, Level], PublishedQuestions]:
-    """Return the questions of a field by group and level, in the order of the file."""
+    """Return the questions of a field by group and level, in file order."""
     name = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
     if not (root / name).is_file():
         findings.add(name, f"is missing: without it nothing of {PROMPTS}/{field.path}.json can be scored")
@@ -217,7 +217,7 @@ def _questions_of(
 def _read_question(
     record: PublishedRecord, findings: ItemFindings, repairs: list[DataRepair]
 ) -> tuple[WeightedQuestion | None, frozenset[str]]:
-    """Return a question, None if nobody could answer it, and what is odd about it."""
+    """Return a question (None if it cannot be answered) with the tags of its oddities."""
     # The id of a question is not used for anything, nor are fields that it should not have.
     odd = set(record.tags) - {ODD_NAME, DUPLICATE_ID, EXTRA_FIELDS}
     kind, text, criteria = (record.texts[name] for name in ("question_type", "question", "evaluation_criteria"))
@@ -239,7 +239,7 @@ def _read_question(
 
 
 def _check_set(published: PublishedQuestions) -> PublishedQuestions:
-    """Return the questions about a prompt; none if one is missing, because a score without it would be another."""
+    """Return the questions about a prompt; empty if any is missing, because the score would not be comparable."""
     if QUESTIONS_INCOMPLETE in published.tags:
         return published._replace(questions=())
     if [each.dimension for each in published.questions].count("assessment") != 1:
@@ -269,7 +269,7 @@ _Levels = Mapping[int, Item[CounterfactualSpec]]
 
 
 def write_published_groups(items: Iterable[Item[CounterfactualSpec]], folder: str | Path) -> None:
-    """Write groups as published: `<folder>/prompt/<field>.json` and `<folder>/eval_questions/<field>_gemini.json`.
+    """Write groups in the authors' format: `prompt/<field>.json` and `eval_questions/<field>_gemini.json`.
 
     All files appear or none. Groups with published ids keep their numbers; other groups are numbered from 0, field by
     field, in the order they come in. Versions have no place in this form.

@@ -1,4 +1,4 @@
-"""A chat model as judge under the published protocol of CF-World: scores on weighted questions.
+"""A chat model as judge under the published protocol of CF-World, with scores on weighted questions.
 
 What the published scorers take for an answer is taken for one here, and what makes them ask again is a `ValueError`
 here. Everything takes linear time, whatever the text.
@@ -60,7 +60,7 @@ class ScoreSheet(TextAnswer):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read JSON from the first brace or bracket to the last of its kind; a list is no answer."""
+        """Read the JSON object between the first and the last brace of an answer."""
         value = _parse_object(text, cls.family)
         scored = [cls._score(value, number) for number in range(1, cls.count + 1)]
         return cls(scores=[score for score, _ in scored], reasons=[reason for _, reason in scored])
@@ -90,7 +90,7 @@ class PairScore(ScoreSheet):
 
 @cache
 def score_sheet(family: ScoreFamily, count: int) -> type[ScoreSheet]:
-    """Return the type of answers to so many questions, as the scorer of a family of models reads them."""
+    """Return the type of answers to `count` questions, parsed like the published scorer of a model family."""
     return type("ScoreSheet", (ScoreSheet,), {"family": family, "count": count, "__module__": __name__})
 
 
@@ -151,7 +151,7 @@ def _without_fence(line: str) -> str:
 
 
 def _find_brackets(text: str) -> Sequence[str]:
-    """Return what may be the answer, in the order in which it is tried."""
+    """Return the parts of a text that may be the answer, in the order to try them."""
     spans = [(text.find(opening), text.rfind(closing)) for opening, closing in ("{}", "[]")]
     valid = sorted(span for span in spans if -1 < span[0] < span[1])
     # A bracket in the words before an object hides it from the first try; the second looks for an object only.
@@ -168,7 +168,7 @@ _QUALITY = 85
 
 
 class PublishedScoreJudge(PublishedJudge):
-    """CF-World: all questions in one request, and an object with a score for each.
+    """The published judge of CF-World: asks all questions in one request, and expects a score for each.
 
     Of a pair of objects, the prompt and both names in place of questions, and an object with one score. A system and a
     user message. For Gemini the text comes first, and the image is sent as JPEG with at most 1024 pixels
@@ -186,7 +186,7 @@ class PublishedScoreJudge(PublishedJudge):
     def __init__(
         self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None, persona: str = "auto"
     ) -> None:
-        """Create a judge that asks this chat model."""
+        """Create a judge that asks the given chat model."""
         self._persona = select_persona(chat.name, persona)
         self._family = FAMILIES[self._persona]
         names = {
@@ -198,7 +198,7 @@ class PublishedScoreJudge(PublishedJudge):
         super().__init__(chat, protocol, names, prompts, {"persona": self._persona})
 
     def questions(self, item: Item[object]) -> int:
-        """Return how many requests are sent per image of this item."""
+        """Return the number of requests per image of an item."""
         return count_requests(item)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
@@ -232,7 +232,7 @@ class PublishedScoreJudge(PublishedJudge):
     def _values(
         self, kind: ImageKind, item: Item[object], questions: Sequence[WeightedQuestion]
     ) -> dict[str, str] | None:
-        """Return what fills the prompt; None for a pair whose objects are unknown."""
+        """Return the placeholder values of the prompt; None for a pair with unknown objects."""
         if kind != "attributes":
             return {"questions": _list_questions(questions, "qwen" if kind == "rules" else self._family)}
         assert isinstance(item.spec, CounterfactualSpec)
@@ -250,7 +250,7 @@ class PublishedScoreJudge(PublishedJudge):
 
 
 def _list_questions(questions: Sequence[WeightedQuestion], family: ScoreFamily) -> str:
-    """Return the questions with their numbers and criteria, in the published form: colons differ between scorers."""
+    """Return the questions with numbers and criteria as text, in the published form of the model family."""
     heading = 'Question ID "{}":' if family == "gemini" else 'Question ID: "{}"'
     return "".join(
         f"\n{heading.format(number)}\nQuestion: {question.question}\nCriteria: {question.criteria}\n---"

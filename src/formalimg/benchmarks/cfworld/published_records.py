@@ -1,4 +1,4 @@
-"""Records of published CF-World files: known irregularities are repaired by rule and reported, others are tagged.
+"""Records of published CF-World files: known irregularities are repaired and reported, others are tagged.
 
 Of a record that is odd, as much is read as can be (see `odd_records` for the tags); only what is no JSON object at all
 is skipped. A file that is no list of records is an error.
@@ -48,7 +48,7 @@ _FEW = 3
 
 
 class DataRepair(NamedTuple):
-    """One irregularity of published data and its repair."""
+    """An irregularity of published data and its repair."""
 
     where: str  # file and record
     what: RepairReason  # the kind of oddity
@@ -56,7 +56,7 @@ class DataRepair(NamedTuple):
 
 
 def format_repairs(repairs: Iterable[DataRepair]) -> list[str]:
-    """Return repairs as text lines: each kind with its number, and the places.
+    """Return repairs as lines of text: the number of each kind, with its locations.
 
     Items without questions are not among them: whoever lists items names those.
     """
@@ -76,7 +76,7 @@ def format_repairs(repairs: Iterable[DataRepair]) -> list[str]:
 
 
 class FieldPath(NamedTuple):
-    """A field of knowledge and the path of its published files."""
+    """A field of knowledge, with the path of its published files."""
 
     path: str  # the path of its files within `prompt`, without their suffix
     discipline: str  # its tag
@@ -84,12 +84,12 @@ class FieldPath(NamedTuple):
 
     @property
     def slug(self) -> str:
-        """The path as a prefix of ids, such as physics-classical-mechanics."""
+        """The path as a prefix of ids, such as `physics-classical-mechanics`."""
         return re.sub(r"[^a-z0-9]+", "-", self.path.lower()).strip("-")
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags of its items."""
+        """The tags of the field's items."""
         return tuple(filter(None, (self.discipline, self.branch)))
 
 
@@ -107,7 +107,7 @@ PUBLISHED_FIELDS = (
 
 
 def field_at(path: str) -> FieldPath:
-    """Return the field whose files have this path; unpublished ones are named by their path."""
+    """Return the field with the given file path; unpublished fields are named after their path."""
     for field in PUBLISHED_FIELDS:
         if field.path == path:
             return field
@@ -116,7 +116,7 @@ def field_at(path: str) -> FieldPath:
 
 
 def field_tagged(tags: tuple[str, ...]) -> FieldPath:
-    """Return the field whose items have these tags."""
+    """Return the field whose items have the given tags."""
     for field in PUBLISHED_FIELDS:
         if field.tags == tags:
             return field
@@ -131,7 +131,7 @@ _LARGEST = 1_000
 
 
 class RecordSchema(NamedTuple):
-    """The fields of the records of a file."""
+    """The expected fields of the records in a file."""
 
     label: str  # what such a record is, with its article
     texts: tuple[str, ...]  # required text fields
@@ -145,7 +145,7 @@ class RecordSchema(NamedTuple):
 
 
 class PublishedRecord(NamedTuple):
-    """A record: ids and texts as stripped text, empty where missing; numbers, None where they are none; odd tags."""
+    """A parsed record: texts and ids (empty if missing), numbers (None if not valid), and tags of oddities."""
 
     where: str
     texts: dict[str, str]
@@ -156,7 +156,7 @@ class PublishedRecord(NamedTuple):
 def read_records(
     root: Path, name: str, schema: RecordSchema, findings: ItemFindings, repairs: list[DataRepair]
 ) -> list[PublishedRecord]:
-    """Read the records of a file, each with an id of its own.
+    """Read the records of a file, giving each a unique id.
 
     A file that is no list of records is added to the findings, what is no record is skipped there, and repairs are
     added to `repairs`.
@@ -182,7 +182,7 @@ def read_records(
 
 
 def _with_free_id(record: PublishedRecord, number: int, used_ids: Collection[str]) -> PublishedRecord:
-    """Return a record whose id is missing, or that of another, with an id of its own."""
+    """Return a record with a new id, in place of a missing or duplicate one."""
     is_missing = not record.texts["id"]
     name = free_name(f"record-{number}" if is_missing else f"{record.texts['id']}-again", used_ids)
     return record._replace(
@@ -206,7 +206,7 @@ def _load_list(path: Path, name: str, findings: ItemFindings) -> Sequence[Any]:
 
 
 def _fix_keys(record: dict[str, Any], schema: RecordSchema, location: str, repairs: list[DataRepair]) -> dict[str, Any]:
-    """Return the record with mistyped keys corrected: `ap_3` is `ap_l3`, unless that is there too."""
+    """Return the record with mistyped keys such as `ap_3` for `ap_l3` corrected, unless both are present."""
     fields = {}
     for key, value in record.items():
         corrected = _MISTYPED.sub(r"\1_l\2", key) if _MISTYPED.fullmatch(key) else key
@@ -220,7 +220,7 @@ def _fix_keys(record: dict[str, Any], schema: RecordSchema, location: str, repai
 def _parse_record(
     location: str, fields: dict[str, Any], schema: RecordSchema, repairs: list[DataRepair]
 ) -> PublishedRecord:
-    """Return as much of a record as can be read, with the tags of what is odd."""
+    """Return the readable fields of a record, with the tags of its oddities."""
     odd: set[str] = set()
     names = (*schema.ids, *schema.texts, *schema.numbers, *schema.optional, *schema.ignored)
     if any(name not in names for name in fields):
@@ -236,7 +236,7 @@ def _parse_record(
 
 
 def _read_text(value: object, odd: set[str]) -> str:
-    """Return a field as text; a number as its digits, and anything else as missing, both with a tag."""
+    """Return a field as text, tagging a number (read as its digits) or another type (read as missing)."""
     if isinstance(value, str):
         text, is_broken = clean_text(value)
         if is_broken:
@@ -247,7 +247,7 @@ def _read_text(value: object, odd: set[str]) -> str:
 
 
 def _read_id(value: object, pattern: str, odd: set[str]) -> str:
-    """Return an id; one that is no number becomes a name, with a tag, and empty if there is none."""
+    """Return a valid id, or with a tag a name made from it, which is empty if there is nothing to make it from."""
     text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
     if re.fullmatch(pattern, text):
         return text
@@ -256,7 +256,7 @@ def _read_id(value: object, pattern: str, odd: set[str]) -> str:
 
 
 def _read_number(value: object) -> float | None:
-    """Return a field as a number above 0, also where it is written as text; None if it is none."""
+    """Return a field as a positive number, even if written as text; None if it is not one."""
     if isinstance(value, str):
         try:
             value = float(value)

@@ -1,4 +1,4 @@
-"""Scores of CF-World runs: by image, group and question; the gate, means by level, and the rules of captions."""
+"""Scores of CF-World runs: by image, group and question; the gate, means by level, and scoring rules."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from formalimg.types import Benchmark, Part, RunRecord, Unscored, Verdict
 
 
 class GroupScore(NamedTuple):
-    """An image, its group, and its score; if that is None, the reason."""
+    """The score of an image and its group; without a score, the reason."""
 
     item: str
     group: str
@@ -76,7 +76,7 @@ def score_of_verdict(run: RunRecord, judged: Judged, profile: ScoreProfile) -> f
 
 
 def image_score(run: RunRecord, item: str, score: float, parts: Sequence[Part], profile: ScoreProfile) -> float:
-    """Return the score of an image of CF-World from its stored score and the questions behind it."""
+    """Return the score of an image under a profile, from its stored score and the parts of its verdict."""
     wrong = next((value for value in (*(part.score for part in parts), score) if not 0 <= value <= 1), None)
     if wrong is not None:
         judge = run.manifest.judge.name if run.manifest.judge else "the judge"
@@ -88,14 +88,14 @@ def image_score(run: RunRecord, item: str, score: float, parts: Sequence[Part], 
 
 
 def scores_by_question(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> dict[int, float]:
-    """Return the judge's score of each question, by number. An image that fails as a whole fails each of them."""
+    """Return the judge's score of each question by number; an image that fails as a whole fails every question."""
     if not isinstance(verdict, Unscored) and not verdict.parts:
         return dict.fromkeys(range(1, len(spec.questions) + 1), verdict.score)
     return {number: part.score for number, part in parts_by_question(verdict, spec).items()}
 
 
 def parts_by_question(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> dict[int, Part]:
-    """Return the parts of a verdict by the numbers of their questions."""
+    """Return the parts of a verdict by question number."""
     if isinstance(verdict, Unscored):
         return {}
     parts = dict(zip(question_keys(part.name for part in verdict.parts), verdict.parts, strict=True))
@@ -107,7 +107,7 @@ def parts_by_question(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> 
 
 
 def scoring_rules(suite: Benchmark, how: HowCounted, *, with_ratios: bool = True) -> Iterator[str]:
-    """Yield the scoring rules, sentence by sentence."""
+    """Yield the scoring rules, one sentence at a time."""
     yield rule_text(how.missing, of_scores=True)
     threshold = _gate_threshold(suite, how)
     if threshold is not None:
@@ -142,7 +142,7 @@ WHY_NOT_COUNTED = {
 
 
 def score_numbers(run: RunRecord, run_images: RunImages, suite: Benchmark, how: HowCounted) -> RunNumbers:
-    """Return the numbers of a run: mean scores, and why images do not count."""
+    """Return the numbers of a run: mean scores, and the reasons why images do not count."""
     graded = _grade_all(run, run_images.images, suite, how)
     unscored = Counter(image.reason for image in graded if image.counting is None)
     details = {
@@ -157,7 +157,7 @@ def score_numbers(run: RunRecord, run_images: RunImages, suite: Benchmark, how: 
 def _grade_all(
     run: RunRecord, images: Sequence[SeenImage], suite: Benchmark, how: HowCounted
 ) -> tuple[GradedImage, ...]:
-    """Return the images of a run with their groups and scores, in the order of the run."""
+    """Return the images of a run with their groups and scores, in run order."""
     specs = counterfactual_specs(run)
     observations = [
         ScoreObservation(
@@ -199,7 +199,7 @@ def _find_reason(image: SeenImage, score: float | None, gate: GateState, has_que
 
 
 def _build_summary(images: Sequence[GradedImage], suite: Benchmark, how: HowCounted) -> Summary:
-    """Return the means by level as rates, and PRR and RRR as bands."""
+    """Return the summary of a run: mean scores by level as rates, and PRR and RRR as bands."""
     numbers = means_after_gate(images, suite, how)
     overall = means_as_counted(images, how, of_all_levels=True).levels.get(1, MeanScore(None, None, 0, 0, 0))
     ratios = {"PRR": numbers.prr, "RRR": numbers.rrr}
@@ -217,7 +217,7 @@ def _build_summary(images: Sequence[GradedImage], suite: Benchmark, how: HowCoun
 
 
 def _missing_bounds(images: Sequence[GradedImage], suite: Benchmark) -> MissingBounds:
-    """Return the means if all images without a score that counts had 0, and if all had 1; PRR and RRR in between."""
+    """Return the bounds of the means, with every missing score counted as 0 or as 1, and of PRR and RRR."""
 
     def bounds(scores: Sequence[float | None]) -> Interval:
         return Interval(*(fmean(missing if score is None else score for score in scores) for missing in (0.0, 1.0)))
@@ -241,7 +241,7 @@ def _missing_bounds(images: Sequence[GradedImage], suite: Benchmark) -> MissingB
 
 
 def ratio_bounds(before: Interval | None = None, after: Interval | None = None) -> Interval | None:
-    """Return the worst and the best PRR or RRR for the bounds of its two means; None if it could be any or none."""
+    """Return the lowest and highest possible PRR or RRR given the bounds of its two means; None if unbounded."""
     if before is None or after is None:
         return None
     worst, best = prior_resistance(before.high, after.low), prior_resistance(before.low, after.high)
@@ -249,7 +249,7 @@ def ratio_bounds(before: Interval | None = None, after: Interval | None = None) 
 
 
 def means_after_gate(images: Iterable[GradedImage], suite: Benchmark, how: HowCounted) -> ScoreSummary:
-    """Return the means of whole groups. The gate is applied here, so that intervals account for it too."""
+    """Return the means over groups, with the gate applied in each resample so that intervals account for it."""
     return summarize_scores(
         (ScoreObservation(image.group, image.level, image.sample, image.score) for image in images),
         threshold=_gate_threshold(suite, how),
@@ -260,7 +260,7 @@ def means_after_gate(images: Iterable[GradedImage], suite: Benchmark, how: HowCo
 
 
 def means_as_counted(images: Iterable[GradedImage], how: HowCounted, *, of_all_levels: bool = False) -> ScoreSummary:
-    """Return the means of the scores that count; the gate was applied before."""
+    """Return the means of the scores that count, after the gate has been applied."""
     return summarize_scores(
         (
             ScoreObservation(image.group, 1 if of_all_levels else image.level, image.sample, image.counting)

@@ -40,7 +40,7 @@ _LARGEST = 1_000_000
 
 
 class ScoredQuestion(NamedTuple):
-    """The score of one question about one image."""
+    """The score of one question about an image."""
 
     item: str  # the id of the item, as `load` gives it; empty if the record does not say it
     level: int  # 1, 2 or 3
@@ -52,7 +52,7 @@ class ScoredQuestion(NamedTuple):
 
 
 def read_cf_scores(path: str | Path) -> list[ScoredQuestion]:
-    """Read the records of a score file, and separate what has no score from a score of 0.
+    """Read the records of a score file, distinguishing missing scores from scores of 0.
 
     Raises:
         FormalimgError: if it is not a score file.
@@ -88,7 +88,7 @@ def _parse_record(record: Any, slug: str, location: str) -> ScoredQuestion:
 
 
 def _score_or_reason(score: Any, reasoning: str) -> float | str:
-    """Return the score, or why there is none."""
+    """Return the score, or the reason why it is missing."""
     before, note, _ = reasoning.partition(GATE_NOTE)
     raw = before.rstrip() if note else reasoning
     if raw.strip() in NO_SCORE:
@@ -107,7 +107,7 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 
 class CfWorldFile(NamedTuple):
-    """Where an item belongs in the published tree."""
+    """The location of an item in the published tree."""
 
     tree: str  # the path of the files of its field, such as `physics/Classical Mechanics`
     number: str  # the id of its group there
@@ -116,7 +116,7 @@ class CfWorldFile(NamedTuple):
 
 
 def cf_world_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
-    """Return where an item belongs in the published tree: by the name of its group, or by its tags if it is ours."""
+    """Return the location of an item in the published tree, by its group's name or its tags."""
     group = item.spec.group
     for field in PUBLISHED_FIELDS:
         number = group.removeprefix(f"{field.slug}-")
@@ -132,7 +132,7 @@ def cf_world_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
 def cf_score_record(
     number: int, file: CfWorldFile, question: WeightedQuestion, score: float, reason: str
 ) -> dict[str, object]:
-    """Return the record of a question in a score file, which `read_cf_scores` reads back."""
+    """Return the record of a question for a score file, in the format that `read_cf_scores` reads."""
     record: dict[str, object] = {"id": str(number), "source_id": file.number, "prompt_level": f"l{file.level}"}
     if file.item:
         record["item"] = file.item
@@ -148,7 +148,7 @@ def cf_score_record(
 
 
 def whole_weight(weight: float) -> float:
-    """Return a weight as the published files have it: an integer where it is whole."""
+    """Return a weight as in the published files, where whole numbers are integers."""
     return int(weight) if float(weight).is_integer() else weight
 
 
@@ -157,7 +157,7 @@ _PAIR_ITEM = re.compile(r"pair-([0-9]+)-(common|rare)")
 
 
 def probe_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
-    """Return where an item of the rule or attribute probe belongs: by its number in the published file, or its id."""
+    """Return the location of an item of the rule or attribute probe, by its published number or its id."""
     rule, pair = _RULE_ITEM.fullmatch(item.id), _PAIR_ITEM.fullmatch(item.id)
     if rule:
         return CfWorldFile("", rule[1], item.level)
@@ -167,12 +167,12 @@ def probe_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
 
 
 def number_of(text: str) -> int | str:
-    """Return an id as the published files of the probes have it: a number if it is written like one."""
+    """Return an id as in the published files of the probes, where numeric ids are integers."""
     return int(text) if re.fullmatch("0|[1-9][0-9]{0,8}", text) else text
 
 
 def _find_slug(path: Path) -> str:
-    """Return the prefix of item ids. The file name gives the field; the folder may have any name."""
+    """Return the prefix of item ids, which the name of the score file determines."""
     name = _ENDING.sub("", path.stem)
     for field in PUBLISHED_FIELDS:
         if field.path.rpartition("/")[2] == name:

@@ -1,4 +1,4 @@
-"""Scores of raters and of judges for the same images of CF-World or of a probe (section 4.3 of the paper)."""
+"""Comparison of scores by raters and judges for images of CF-World or a probe (section 4.3 of the paper)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from formalimg.types import RunRecord
 
 
 def _dimension_mean(dimension: str, spec: CounterfactualSpec, scores: Mapping[int, float]) -> float | None:
-    """Return the mean score of the questions of a dimension; None unless all of them have one."""
+    """Return the mean score of a dimension's questions; None unless all of them are scored."""
     numbers = _dimension_numbers(dimension, spec)
     return _exact_mean(scores[number] for number in numbers) if all(number in scores for number in numbers) else None
 
@@ -61,7 +61,7 @@ def _exact_mean(values: Iterable[float]) -> float:
 
 
 class _RatedImageScores(NamedTuple):
-    """An image with the scores of raters and judge for each question, and as a whole."""
+    """An image with the scores of raters and judge, for each question and as a whole."""
 
     image: RatedImage
     level: int
@@ -82,7 +82,7 @@ def study_human_scores(
     profile: ScoreProfile = "paper",
     confidence: float = 0.95,
 ) -> HumanScoreStudy:
-    """Compare the scores of raters with those of the judge of the runs.
+    """Compare the scores of raters with those of the runs' judge.
 
     The scores of several raters for one question are averaged; the questions of an image are then summed up as the
     judge's are, before any gate. An image with a question that has no human score has no sum.
@@ -130,7 +130,7 @@ def study_human_scores(
 
 
 def _build_gaps(scored: Sequence[tuple[_RatedImageScores, float | None]], confidence: float) -> ScoreGaps | None:
-    """Return the gaps between human scores and those of the judge: overall, by level and by run."""
+    """Return the gaps between human and judge scores: overall, by level and by run."""
     if not scored:
         return None
     pairs = [(image, ScorePair(image.judge_score, human, image.image.item)) for image, human in scored]
@@ -149,7 +149,7 @@ def _build_gaps(scored: Sequence[tuple[_RatedImageScores, float | None]], confid
 
 
 def _dimension_pairs(dimension: str, images: Sequence[_RatedImageScores]) -> list[ScorePair]:
-    """Return the scores of a dimension that raters scored, of the images that have questions of it."""
+    """Return the pairs of judge and human scores for a dimension, for images with ratings of its questions."""
     return [
         ScorePair(
             _dimension_mean(dimension, image.spec, image.judge),
@@ -162,7 +162,7 @@ def _dimension_pairs(dimension: str, images: Sequence[_RatedImageScores]) -> lis
 
 
 def _image_scores(image: _RatedImageScores, profile: ScoreProfile) -> ImageScores:
-    """Return the summed scores of an image by raters and judge; scores of the whole, if there are no others."""
+    """Return the image scores by raters and judge, summed over questions if these were rated."""
     human = _sum_scores(image.spec, image.human, profile) if image.human else image.human_whole
     by_rater = {}
     for rater in natural_sort(rater for ratings in image.ratings.values() for rater in ratings):
@@ -199,7 +199,7 @@ def _list_rated_images(
 
 
 def _sum_scores(spec: CounterfactualSpec, scores: Mapping[int, float], profile: ScoreProfile) -> float | None:
-    """Return the score of an image by the scores of its questions; None unless all of them have one."""
+    """Return the score of an image computed from its question scores; None unless all questions are scored."""
     if len(scores) < len(spec.questions):
         return None
     answers = [
@@ -215,7 +215,7 @@ _DIGITS = 9
 
 
 class _JudgeImageScores(NamedTuple):
-    """The score of an image by a judge (None: unscored), and score and reason of each question, by number."""
+    """A judge's score of an image (None: unscored), with the score and reason of each question by number."""
 
     score: float | None
     questions: Mapping[int, float]
@@ -231,7 +231,7 @@ def _judge_dimension_mean(dimension: str, scores: _JudgeImageScores, spec: Count
 
 
 class _ComparedImage(NamedTuple):
-    """An image, and its scores by both judges."""
+    """An image with its scores by both judges."""
 
     item: str
     sample: int
@@ -249,7 +249,7 @@ def compare_scores(
     profile: ScoreProfile = "paper",
     confidence: float = 0.95,
 ) -> JudgeScoreAgreement:
-    """Compare the scores of two judges over the images of one run of CF-World or of one of its probes."""
+    """Compare the scores of two judges over the images of a run of CF-World or one of its probes."""
     with two_judges(folder, first, second) as (run, other):
         images = list(_list_compared_images(run, other, profile))
         name, suite, judges = run.folder.name, run.manifest.suite, (judge_of(run), judge_of(other))

@@ -1,4 +1,4 @@
-"""CF-World scores: weighted score of an image, the L1 gate, and the rates PRR and RRR between levels."""
+"""CF-World scores: weighted score of an image, L1 gate, and the rates PRR and RRR between levels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ScoreProfile: TypeAlias = Profile
 
 
 class MeanScore(NamedTuple):
-    """Mean score of the images of a level."""
+    """The mean score of the images of a level."""
 
     # the mean, 0 to 1, after the gate and the rule for what is missing; None if nothing was counted
     value: float | None
@@ -29,7 +29,7 @@ class MeanScore(NamedTuple):
 
     @property
     def coverage(self) -> float:
-        """Share of images that have a score."""
+        """The share of images that have a score."""
         return self.scored / self.expected if self.expected else 0.0
 
 
@@ -43,7 +43,7 @@ class ScoreRatio(NamedTuple):
 
 
 class ScoreSummary(NamedTuple):
-    """All results of a run of CF-World, and the rules they were computed by."""
+    """All results of a CF-World run, with the rules used to compute them."""
 
     levels: Mapping[int, MeanScore]  # the mean score of each level
     prr: ScoreRatio  # the Prior Resistance Rate, from levels 1 and 2
@@ -55,7 +55,7 @@ class ScoreSummary(NamedTuple):
 
 
 def prior_resistance(l1: float | None, l2: float | None) -> float | None:
-    """Return the Prior Resistance Rate of two mean scores: L2 / √L1.
+    """Return the Prior Resistance Rate for two mean scores: L2 / √L1.
 
     None where a mean is missing, or L1 is 0 and there was nothing to resist.
     """
@@ -67,12 +67,12 @@ def prior_resistance(l1: float | None, l2: float | None) -> float | None:
 
 
 def reasoning_retention(l2: float | None, l3: float | None) -> float | None:
-    """Return the Reasoning Retention Rate of two mean scores: L3 / √L2; None where a mean is missing, or L2 is 0."""
+    """Return the Reasoning Retention Rate for two mean scores: L3 / √L2; None if a mean is missing or L2 is 0."""
     return prior_resistance(l2, l3)
 
 
 def weighted_score(answers: Iterable[tuple[str, float, float]], profile: ScoreProfile = "paper") -> float | None:
-    """Return the weighted score of an image, 0 to 1.
+    """Return the weighted score of an image, from 0 to 1.
 
     The paper has one score for each dimension, so several questions of one dimension share its weight. The published
     code gives each question the full weight: with three questions about logic, the assessment point counts for 36 %
@@ -104,7 +104,7 @@ def weighted_score(answers: Iterable[tuple[str, float, float]], profile: ScorePr
 
 
 def rescore(score: float, parts: Sequence[tuple[str, float, float]], profile: ScoreProfile) -> float:
-    """Return the score of an image under another profile, given its score under `paper`."""
+    """Return the score of an image under a profile, given its score under `paper`."""
     validate_profile(profile)
     for part_score in (*(part[2] for part in parts), score):
         validate_score(part_score)
@@ -117,7 +117,7 @@ def rescore(score: float, parts: Sequence[tuple[str, float, float]], profile: Sc
 
 
 def validate_profile(profile: str) -> None:
-    """Raise unless this is a known profile."""
+    """Raise an error if the profile is unknown."""
     if profile not in get_args(ScoreProfile):
         raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(ScoreProfile))}")
 
@@ -129,7 +129,7 @@ GateState: TypeAlias = Literal["open", "closed", "unknown", "not in the run"]
 def apply_gate(
     observations: Iterable[ScoreObservation], threshold: float, *, profile: ScoreProfile = "paper"
 ) -> list[ScoreObservation]:
-    """Set scores above level 1 to 0 where the group's level-1 image scores below the threshold.
+    """Set scores above level 1 to 0 if the group's level-1 image scores below the threshold.
 
     An image without a score stays without one, whatever its gate; so does one whose gate is unknown.
     """

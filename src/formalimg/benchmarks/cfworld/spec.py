@@ -1,4 +1,4 @@
-"""Groups and specs of CF-World: suite names, levels, weighted questions, the three prompts of a law, and their records.
+"""Groups and specs of CF-World: suite names, levels, weighted questions, the prompts of a law, and their records.
 
 In an items file a spec has the fields `group`, `assessment` and `questions`; a question has `dimension`, `question`,
 `criteria` and `weight`.
@@ -40,7 +40,7 @@ WEIGHTS: dict[Dimension, float] = {"integrity": 3, "assessment": 15, "logic": 8,
 
 @dataclass(frozen=True)
 class WeightedQuestion:
-    """A question about an image, to be answered with a score from 0 to 1."""
+    """A weighted question about an image, answered with a score from 0 to 1."""
 
     dimension: Dimension
     question: str
@@ -50,7 +50,7 @@ class WeightedQuestion:
 
 @dataclass(frozen=True)
 class CounterfactualSpec:
-    """What an item of CF-World, or of one of its probes, asks for."""
+    """The specification of an item of CF-World or one of its probes."""
 
     group: str  # the group it belongs to: its three levels, or the variants of a rule or of a pair
     assessment: str  # what decides, in one sentence; empty for published data that have none
@@ -59,7 +59,7 @@ class CounterfactualSpec:
 
 
 class Field(NamedTuple):
-    """A field of knowledge that groups are about."""
+    """A field of knowledge to which groups belong."""
 
     discipline: str
     branch: str = ""
@@ -81,7 +81,7 @@ FIELDS: Mapping[str, Field] = {
 
 @dataclass(frozen=True)
 class CounterfactualGroup:
-    """One law and its counterfactual, as three prompts of rising difficulty."""
+    """A law and its counterfactual, with three prompts of increasing difficulty."""
 
     id: str  # its name, such as optics-001; fit to be a file name
     discipline: str  # physics, biology, chemistry, geography or sociology
@@ -110,12 +110,12 @@ class CounterfactualGroup:
         return {1: self.factual, 2: self.explicit, 3: self.implicit}[level]
 
     def assessment(self, level: Level) -> str:
-        """Return what decides about an image of a level."""
+        """Return the assessment point of a level, which decides about its images."""
         return self.shows_factual if level == 1 else self.shows
 
     @classmethod
     def from_fields(cls, record: Mapping[str, Any]) -> CounterfactualGroup:
-        """Return the group that these fields describe."""
+        """Create a group from the fields of a record."""
         names = [field.name for field in fields(cls)]
         group = record.get("id", "without an id")
         for name in names:
@@ -138,7 +138,7 @@ _TEXTS = ("dimension", "question", "criteria")
 
 
 def fields_of(spec: CounterfactualSpec, *, with_proof: bool) -> dict[str, Any]:
-    """Return the fields of a spec."""
+    """Return the spec as fields of an item record."""
     return {
         "group": spec.group,
         "assessment": spec.assessment,
@@ -147,7 +147,7 @@ def fields_of(spec: CounterfactualSpec, *, with_proof: bool) -> dict[str, Any]:
 
 
 def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> CounterfactualSpec | None:
-    """Parse the spec of a record; None, and findings, if it is invalid."""
+    """Parse the spec of a record; return None, with findings, if it is not valid."""
     group, assessment = record.name("group"), record.text("assessment", empty=True)
     questions = record.fields["questions"]
     if level not in LEVELS:
@@ -159,7 +159,7 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Co
 
 
 def known_spec(record: dict[str, Any]) -> CounterfactualSpec:
-    """Return the spec of fields that are known to be valid."""
+    """Return the spec in fields that are known to be valid, without checking them."""
     questions = tuple(WeightedQuestion(**question) for question in record["questions"])
     return CounterfactualSpec(record["group"], record["assessment"], questions)
 

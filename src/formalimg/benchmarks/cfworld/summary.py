@@ -1,4 +1,4 @@
-"""Summary of a CF-World run: mean score per level, PRR, RRR and level differences, with bootstrap intervals.
+"""Summary of a CF-World run: mean scores by level, PRR, RRR and level differences, with bootstrap intervals.
 
 Groups are resampled with all their levels and images, because levels of one group are correlated. As for rates, each
 resample may draw one unseen group: the worst possible for the lower end of an interval, the best for the upper end.
@@ -40,10 +40,10 @@ GroupScores: TypeAlias = Mapping[str, Mapping[int, tuple[float, int]]]
 
 
 class ResampledMeans:
-    """Means of all levels in each bootstrap resample of groups, with an unseen group."""
+    """The means of all levels in each bootstrap resample of groups, which includes an unseen group."""
 
     def __init__(self, groups: GroupScores, levels: Sequence[int], config: BootstrapConfig) -> None:
-        """Draw the resamples; groups are sorted by name, so that the order of observations does not matter."""
+        """Draw the resamples, sorting groups by name so that the order of observations does not matter."""
         import numpy as np
 
         self._config, self._column = config, {level: number for number, level in enumerate(levels)}
@@ -63,7 +63,7 @@ class ResampledMeans:
         self._totals, self._images, self._unseen = weights @ table[:, :, 0], weights @ images, drawn[:, -1]
 
     def mean_interval(self, level: int, value: float) -> Interval:
-        """Return the confidence interval of the mean of a level: exact, and wider, where there are few groups."""
+        """Return the confidence interval of a level's mean, which is exact and wider if there are few groups."""
         import numpy as np
 
         column = self._column[level]
@@ -74,7 +74,7 @@ class ResampledMeans:
         return quantile_interval(low, high, value, self._config)
 
     def ratio_interval(self, before: int, after: int, value: float, min_before: float) -> Interval | None:
-        """Return the interval of one level's mean over the root of another's; None if it is unbounded.
+        """Return the interval of one level's mean over the root of another level's; None if it is unbounded.
 
         None as well where a level has fewer than five groups: a resampled root says too little then.
         """
@@ -101,7 +101,7 @@ class ResampledMeans:
 
 
 class ScoreDifference(NamedTuple):
-    """Mean difference of the scores of two levels over the groups that have both."""
+    """The mean score difference between two levels, over the groups that have both."""
 
     value: float | None  # the mean over groups of the second level's mean minus the first's; None if no group has both
     interval: Interval | None  # its interval, over groups
@@ -116,7 +116,7 @@ def score_difference(
     second: int = 2,
     confidence: float = 0.95,
 ) -> ScoreDifference:
-    """Return how much higher the scores of one level are than those of another, group by group.
+    """Return the mean difference between the scores of two levels, paired by group.
 
     A group counts once, however many images it has. What has no score is left out of its group's mean.
     """
@@ -149,7 +149,7 @@ def summarize_scores(
     seed: int = 0,
     profile: ScoreProfile = "paper",
 ) -> ScoreSummary:
-    """Return all results of a run of CF-World or of one of its probes.
+    """Return all results of a run of CF-World or one of its probes.
 
     Args:
         observations: one for each image that was to be scored, in any order, with the score that the judge gave.

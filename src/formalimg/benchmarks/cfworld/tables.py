@@ -1,4 +1,4 @@
-"""Tables of CF-World and its probes: raw and gated scores, disciplines, dimensions, rules, pairs, unscored groups."""
+"""Tables of CF-World and its probes: raw and gated scores, fields, dimensions, rules, pairs, unscored groups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PENDING = ("no image", "not judged", NO_FACTUAL)
 
 
 def counterfactual_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-    """Return all tables about runs of CF-World or a probe; some may have no rows."""
+    """Return all tables for runs of CF-World or a probe; some may be empty."""
     return tuple(_build_tables(suite, runs, how))
 
 
@@ -48,7 +48,7 @@ def _build_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) ->
 
 
 def raw_and_gated(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
-    """Return raw and gated means by level, and for how many images the gate is closed or unknown."""
+    """Return the table of raw and gated means by level, with the number of images behind a closed or unknown gate."""
     rules = ". ".join(scoring_rules(suite, how, with_ratios=False))
     return table_of_rates(
         "raw and gated",
@@ -90,7 +90,7 @@ def _gate_rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun], how: How
 
 
 def differences(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
-    """Return the means of both levels of a probe, and the difference between them, group by group."""
+    """Return the table of both levels' means on a probe, with their difference paired by group."""
     published = reference_rows(suite.name) if how.references else ()
     group = suite.group
     rows = [TableRow((run.name, *_probe_cells(run.graded, how)), run.name) for run in runs]
@@ -119,7 +119,7 @@ def differences(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> T
 
 
 def by_group(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
-    """Return the means of both levels of a probe for each rule or pair, in the order of the suite."""
+    """Return the table of both levels' means on a probe for each rule or pair, in suite order."""
     group_name = suite.group
     rows = []
     for group in dict.fromkeys(image.group for run in runs for image in run.graded):
@@ -144,7 +144,7 @@ def by_group(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Tabl
 
 
 def _probe_cells(images: Sequence[GradedImage], how: HowCounted) -> tuple[Number, ...]:
-    """Return the means of both levels, the difference between them, and how many groups have both."""
+    """Return the cells for the means of both levels, their difference, and the number of groups with both."""
     missing = 0.0 if how.missing == "fail" else None
     counted = [
         ScoreObservation(image.group, image.level, image.sample, missing if image.counting is None else image.counting)
@@ -157,7 +157,7 @@ def _probe_cells(images: Sequence[GradedImage], how: HowCounted) -> tuple[Number
 
 
 def by_field(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
-    """Return means by discipline and, below disciplines that have branches, by branch."""
+    """Return the table of means by discipline, followed by its branches if it has any."""
     levels = _list_levels(runs)
     rows = []
     for field in _list_fields(runs):
@@ -192,7 +192,7 @@ def _list_fields(runs: Sequence[SeenRun]) -> list[tuple[str, ...]]:
 
 
 def by_dimension(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
-    """Return means by dimension and level, as the judge gave the scores."""
+    """Return the table of means by dimension and level, before the gate."""
     levels = _list_levels(runs)
     order: tuple[str, ...] = DIMENSIONS
     rows = []
@@ -213,7 +213,7 @@ def by_dimension(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> 
 
 
 def _of_dimension(image: GradedImage, dimension: str) -> GradedImage:
-    """Return the image with the score of its questions of a dimension. One that failed as a whole failed each."""
+    """Return the image with the score of one dimension; an image that failed as a whole fails every dimension."""
     if not image.parts:
         return image._replace(counting=image.score)
     scores = [part.score for part in image.parts if part.kind == dimension]
@@ -221,7 +221,7 @@ def _of_dimension(image: GradedImage, dimension: str) -> GradedImage:
 
 
 def groups_without_scores(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
-    """Return which groups lack a score and why; those that only wait for the run to go on are left out."""
+    """Return the table of groups that lack a score, with the reason, without images that are still pending."""
     return Table(
         "groups without scores",
         "Groups that cannot be scored",
@@ -247,7 +247,7 @@ def _by_group(images: Iterable[GradedImage]) -> dict[str, list[GradedImage]]:
 
 
 def _explain_missing(suite: Benchmark, images: Sequence[GradedImage]) -> str:
-    """Return each reason with the levels it holds for: `L1: refused; L2, L3: gate unknown`."""
+    """Return the reasons with their levels, such as `L1: refused; L2, L3: gate unknown`."""
     waits = any(image.level == 1 and image.reason in _PENDING for image in images)
     reasons: dict[str, list[str]] = {}
     for one in images:
@@ -274,7 +274,7 @@ def _level_cells(summary: ScoreSummary, levels: Iterable[int]) -> tuple[Cell, ..
 
 
 def _ratio_cells(suite: Benchmark, summary: ScoreSummary) -> tuple[Cell, ...]:
-    """Return PRR and RRR, where the suite has them, with the counts of the two levels that each is made of."""
+    """Return the cells for PRR and RRR, with the image counts of the two levels of each."""
     ratios = {"PRR": summary.prr, "RRR": summary.rrr}
     return tuple(
         Number(

@@ -1,4 +1,4 @@
-"""CF-World in lines of text: one item with what decides and its questions, and what many items are made of."""
+"""CF-World as lines of text: single items with their questions, and the census of many items."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from formalimg.types import Item
 
 
 def item_lines(item: Item[CounterfactualSpec]) -> Iterator[str]:
-    """Yield what decides about images of an item, and its weighted questions."""
+    """Yield the assessment point of an item, and its weighted questions."""
     yield f"{item.suite}/{item.id}, L{item.level} of {item.spec.group} ({', '.join(item.tags)})\n\n{item.prompt}\n"
     yield f"what decides: {item.spec.assessment or 'nothing is given'}\n\nquestions"
     if not item.spec.questions:
@@ -27,7 +27,7 @@ def item_lines(item: Item[CounterfactualSpec]) -> Iterator[str]:
 
 
 def census_lines(suite: str, items: Sequence[Item[Any]], *, by_field: bool) -> Iterator[str]:
-    """Yield how many groups, fields or ways to change a rule, and questions there are."""
+    """Yield the numbers of groups, of fields or kinds of rule change, and of questions."""
     levels = Counter(item.level for item in items)
     groups = len({item.spec.group for item in items})
     counts = ", ".join(f"L{level}: {count}" for level, count in sorted(levels.items()))
@@ -46,7 +46,7 @@ def census_lines(suite: str, items: Sequence[Item[Any]], *, by_field: bool) -> I
 
 
 def datasheet(suite: str, items: Sequence[Item[Any]]) -> Datasheet:
-    """Return what an export says of items, with counts of what they ask for."""
+    """Return the data sheet of items, with counts of their contents."""
     questions = Counter((question.dimension, question.weight) for item in items for question in item.spec.questions)
     rows = tuple(
         (dimension, f"{weight:g}", f"{count:,}")
@@ -88,7 +88,7 @@ def _rating_steps(item: Item[Any], protocol: RatingProtocol) -> tuple[RatingStep
 
 
 def _is_unrelated(rated_item: Item[Any], check_item: Item[Any], protocol: RatingProtocol) -> bool:
-    """Return whether groups are of different fields; scores need a question about the decisive point."""
+    """Return whether two items are of different fields, and a scored check item has a decisive question."""
     match rated_item.spec, check_item.spec:
         case CounterfactualSpec() as one, CounterfactualSpec() as other:
             decides = protocol != "scores" or any(question.dimension == "assessment" for question in other.questions)

@@ -1,1 +1,1 @@
-"""Download of published benchmarks: pinned, without credentials, and without running anything of theirs."""
+"""Download of published benchmarks: pinned, without credentials, and without running downloaded code."""

@@ -125,14 +125,14 @@ def _copy_response(answer: http.client.HTTPResponse, file: IO[bytes], safe_url: 
 
 
 class ArchiveContents(NamedTuple):
-    """The data files of an archive, and the commit it states (empty if it does not)."""
+    """The data files of an archive, and the commit stated in it (empty if there is none)."""
 
     contents: FileContents
     commit: str
 
 
 def read_archive(source: BenchmarkSource, path: Path) -> ArchiveContents:
-    """Return the data files of an archive, .zip or .tar.gz."""
+    """Return the data files of a .zip or .tar.gz archive."""
     with path.open("rb") as file:
         start = file.read(4)
     sorter = MemberSorter(source)
@@ -146,7 +146,7 @@ def read_archive(source: BenchmarkSource, path: Path) -> ArchiveContents:
 
 
 class MemberSorter:
-    """Sorts members by whether they are at the top or below one folder, as GitHub packs them."""
+    """Sorts archive members by top-level folder, because GitHub packs files below a single folder."""
 
     def __init__(self, source: BenchmarkSource) -> None:
         self.source = source
@@ -156,7 +156,7 @@ class MemberSorter:
         self._budget = SizeBudget(source)
 
     def place_for(self, name: str, *, plain: bool, folder: bool = False) -> tuple[FileCollector, str] | None:
-        """Return the collector and name of a member; None if it is not data. Raises if it is not allowed."""
+        """Return the collector and name for a member; None if it is not data. Raises an error if it is not allowed."""
         self._members += 1
         if self._members > MAX_MEMBERS:
             raise PullError(f"refused: more than {MAX_MEMBERS:,} members, this is not an archive of data")
@@ -177,7 +177,7 @@ class MemberSorter:
         return None
 
     def contents(self) -> FileContents:
-        """Return the files of the one folder that holds data."""
+        """Return the files of the only folder that holds data."""
         top = self._collectors.pop("", None)
         if top is not None and top.has_data():
             return top.contents()
@@ -189,7 +189,7 @@ class MemberSorter:
 
 
 def read_zip(path: Path, sorter: MemberSorter) -> str:
-    """Collect the data files of a .zip archive; return its comment."""
+    """Collect the data files of a .zip archive, and return the archive's comment."""
     try:
         _refuse_huge_directory(path)
         with zipfile.ZipFile(path) as archive:
@@ -215,7 +215,7 @@ def _read_zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, sorter: 
 
 
 def _refuse_huge_directory(path: Path) -> None:
-    """Check the end record by hand: the library reads the whole list of members before anyone can count it."""
+    """Raise an error if the end record lists too many members, before the library reads them all."""
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(0, size - _ZIP_END.size - _MAX_COMMENT_BYTES - 20))
@@ -230,7 +230,7 @@ def _refuse_huge_directory(path: Path) -> None:
 
 
 class _LimitedStream(io.RawIOBase):
-    """A stream that raises after a maximal number of bytes."""
+    """A stream that raises an error after a maximum number of bytes."""
 
     def __init__(self, file: gzip.GzipFile, limit: int) -> None:
         self._file = file
@@ -248,7 +248,7 @@ class _LimitedStream(io.RawIOBase):
 
 
 def read_tar(path: Path, sorter: MemberSorter, limit: int = MAX_UNPACKED_BYTES) -> str:
-    """Collect the data files of a .tar.gz archive; return the comment in its header."""
+    """Collect the data files of a .tar.gz archive, and return the comment in its header."""
     try:
         with gzip.open(path) as unpacked:
             _refuse_odd_headers(_LimitedStream(unpacked, limit))
@@ -274,7 +274,7 @@ def read_tar(path: Path, sorter: MemberSorter, limit: int = MAX_UNPACKED_BYTES) 
 
 
 def _refuse_odd_headers(stream: _LimitedStream) -> None:
-    """Check the headers by hand: the library recurses for headers of headers, and reads them whole into memory."""
+    """Raise an error for odd headers, because the library recurses into them and reads them into memory."""
     in_a_row = 0
     while len(header := _read_exactly(stream, _TAR_BLOCK)) == _TAR_BLOCK and any(header):
         kind, size = header[156:157], _tar_size(header[124:136])
@@ -296,7 +296,7 @@ def _refuse_odd_headers(stream: _LimitedStream) -> None:
 
 
 def _tar_size(field: bytes) -> int:
-    """Return the size in a header: octal digits, or a binary number after a byte of 128."""
+    """Return the size field of a header, in octal digits or as a binary number after a byte of 128."""
     if field[0] == 0x80:
         return int.from_bytes(field[1:])
     size = int(field.strip(b" \0") or b"0", 8)

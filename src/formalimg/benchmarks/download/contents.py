@@ -26,7 +26,7 @@ _MAX_ENTRIES = 200_000
 
 
 def refuse_escape(name: str) -> str:
-    """Return a name without a leading `./`; raise if it leads out of its folder, or is absurd."""
+    """Return a name without a leading `./`; raise an error if it leads out of its folder or is too long or deep."""
     name = name.removeprefix("./")
     parts = name.replace("\\", "/").split("/")
     if not name or not parts[0] or name[1:2] == ":":
@@ -39,7 +39,7 @@ def refuse_escape(name: str) -> str:
 
 
 def safe_name(name: str) -> str:
-    """Return a name such as `a/b.json`; raise if writing it could touch anything but a new file of ours.
+    """Return a name such as `a/b.json`; raise an error if it is not safe to create on every system.
 
     Beside what leads out, names are refused that some system reads differently than they look.
     """
@@ -51,7 +51,7 @@ def safe_name(name: str) -> str:
 
 
 def refuse_collisions(names: Iterable[str]) -> None:
-    """Raise if two names would be the same file on some system, or one is a file and a folder at once."""
+    """Raise an error if two names would denote the same file on some system, or a file and a folder."""
     names_by_folded: dict[str, str] = {}
     for name in sorted(names):
         folded = unicodedata.normalize("NFC", name).casefold()
@@ -82,7 +82,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 class SizeBudget:
-    """The number of files and bytes that may still be taken from a source."""
+    """The number of files and bytes that may still be read from a source."""
 
     def __init__(self, source: BenchmarkSource) -> None:
         self.source = source
@@ -90,7 +90,7 @@ class SizeBudget:
         self._bytes = source.max_bytes
 
     def demand(self, size: int) -> None:
-        """Raise if another file of this size would exceed the limits."""
+        """Raise an error if another file of the given size would exceed the limits."""
         if self._files < 1:
             raise PullError(f"refused: more than {self.source.max_files:,} files, which {self.source.name} never had")
         if not 0 <= size <= self._bytes:
@@ -98,7 +98,7 @@ class SizeBudget:
             raise PullError(f"refused: more than {limit:,} bytes of data, which {self.source.name} never had")
 
     def take(self, size: int) -> None:
-        """Count a file of this size."""
+        """Count a file of the given size."""
         self._files -= 1
         self._bytes -= size
 
@@ -112,11 +112,11 @@ class FileCollector:
         self._budget = budget or SizeBudget(source)
 
     def wants(self, name: str) -> bool:
-        """Return whether this is a file to keep."""
+        """Return whether a file is to be collected."""
         return matches_any(name, self.source.data + self.source.papers)
 
     def keep(self, name: str, size: int, file: BinaryIO) -> None:
-        """Read a file of this declared size; the actual size is counted too."""
+        """Read a file with a declared size, counting its actual size too."""
         name = safe_name(name)
         if name in self.files:
             raise PullError(f"refused: {name!r} is there twice, the contents are not to be trusted")
@@ -133,11 +133,11 @@ class FileCollector:
         self.files[name] = b"".join(pieces)
 
     def has_data(self) -> bool:
-        """Return whether any of the files is data, and not only a licence or README."""
+        """Return whether any collected file is data rather than a licence or README."""
         return any(matches_any(name, self.source.data) for name in self.files)
 
     def contents(self) -> FileContents:
-        """Return the collected files; raise if there is no data among them."""
+        """Return the collected files; raise an error if none of them is data."""
         refuse_collisions(self.files)
         if not self.has_data():
             patterns = ", ".join(self.source.data)
@@ -146,7 +146,7 @@ class FileCollector:
 
 
 def digest(contents: Mapping[str, bytes]) -> str:
-    """Return the digest of files and names: the SHA-256 of what `sha256sum` prints for them, sorted by name."""
+    """Return the digest of files and names: the SHA-256 of the sorted output of `sha256sum` for them."""
     lines = (f"{hashlib.sha256(contents[name]).hexdigest()}  {name}\n" for name in sorted(contents))
     return f"sha256:{hashlib.sha256(''.join(lines).encode('utf-8')).hexdigest()}"
 

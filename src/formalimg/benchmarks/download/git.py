@@ -1,4 +1,4 @@
-"""Data from a git repository: objects are fetched and read; nothing is checked out, and nothing of it runs.
+"""Data from a git repository: objects are fetched and read, without checking out or running anything.
 
 Credentials are never requested for or looked up, configuration of the user and the machine is left aside, and hooks,
 filters and submodules have no occasion to act, since there is never a working tree.
@@ -43,7 +43,7 @@ _PASSED_ON = re.compile(
 
 
 class CommitContents(NamedTuple):
-    """The data files of a commit, and its full id."""
+    """The data files of a commit, with the commit's full id."""
 
     contents: FileContents
     commit: str
@@ -60,7 +60,7 @@ def read_git(source: BenchmarkSource, address: str, commit: str, work: Path) -> 
 
 
 class _Git:
-    """Runs git for one address, with everything disabled that could act on its own."""
+    """Runs git for one address, with every automatic action disabled."""
 
     def __init__(self, address: str, work: Path, archive: str) -> None:
         scheme = address.partition("://")[0] if "://" in address else "file"
@@ -80,13 +80,13 @@ class _Git:
         }
 
     def refuse_partial_clone(self, repository: Path) -> None:
-        """Raise if a local repository would fetch missing objects by a command of its own configuration."""
+        """Raise an error if a local repository would fetch missing objects by a command in its configuration."""
         names = self.run("-C", str(repository.resolve()), "config", "--list", "--name-only").decode("utf-8", "replace")
         if re.search(r"^(extensions\.partialclone|remote\..*\.(promisor|uploadpack|vcs))$", names, re.MULTILINE):
             raise PullError(f"refused: {repository} is only part of a repository: give a full clone")
 
     def resolve(self, short: str) -> str:
-        """Return the full id of a commit, found among branch and tag tips, else in the whole history."""
+        """Return the full id of a commit, searching branch and tag tips before the whole history."""
         tips = {line.split("\t")[0] for line in self.run("ls-remote", "--", self.address).decode().splitlines()}
         matches = {tip for tip in tips if tip.startswith(short)}
         if len(matches) == 1:
@@ -121,7 +121,7 @@ class _Git:
         return repository
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """Return git's output; raise a one-line error if it fails, times out or fetches too much."""
+        """Return git's output; raise a one-line error if git fails, times out or fetches too much."""
         options = [part for setting in _SETTINGS for part in ("-c", setting)]
         command = ["git", *options, *arguments]
         try:
@@ -223,7 +223,7 @@ def _folder_size(folder: Path) -> int:
 
 
 def _end_process(process: subprocess.Popen[bytes]) -> None:
-    """End git and its helpers, if they still run, and close the pipes."""
+    """End git and its helpers if they are still running, and close the pipes."""
     if process.poll() is None:
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Pull a published benchmark into a folder, atomically and never over files of the user."""
+"""Pull a published benchmark into a folder, atomically and without overwriting files of the user."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FIRST_LINE = "# Made by `formalimg pull`. The files beside this one are as thei
 
 @dataclass(frozen=True)
 class PullResult:
-    """Result of a pull."""
+    """The result of a pull."""
 
     source: BenchmarkSource  # the benchmark
     folder: Path  # where it lies now
@@ -128,7 +128,7 @@ def _fetch_archive(benchmark: BenchmarkSource, archive: Path, origin: str, commi
 
 
 def _describe_result(benchmark: BenchmarkSource, folder: Path, fetched: _Fetched, revision: str | None) -> PullResult:
-    """Return the result, after checking that the files are the pinned ones."""
+    """Return the result of a pull, after checking that the files match the pinned digest."""
     contents = fetched.contents
     data = {name: text for name, text in contents.items() if matches_any(name, benchmark.data)}
     pinned = revision is None or benchmark.commit.startswith(revision) or revision.startswith(benchmark.commit)
@@ -166,19 +166,19 @@ def _build_note(pulled: PullResult) -> str:
 
 
 def _is_repository(path: Path) -> bool:
-    """Return whether a folder is a git repository, with files (`.git` inside) or bare."""
+    """Return whether a folder is a git repository, bare or with a work tree."""
     return (path / ".git").exists() or ((path / "HEAD").is_file() and (path / "objects").is_dir())
 
 
 def note_text(facts: dict[str, str | int]) -> str:
-    """Return the note as TOML."""
+    """Return the source note as TOML."""
     return _FIRST_LINE + "".join(
         f"{key} = {_quote_toml(value) if isinstance(value, str) else value}\n" for key, value in facts.items()
     )
 
 
 def require_replaceable(folder: Path) -> None:
-    """Raise unless a folder is missing, empty, or as an earlier pull left it."""
+    """Raise an error unless a folder is missing, empty, or unchanged since an earlier pull."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -197,7 +197,7 @@ def require_replaceable(folder: Path) -> None:
 
 
 def install(contents: FileContents, note: str, folder: Path, work: Path) -> None:
-    """Write files and note into a folder, which appears, or is replaced, in one step."""
+    """Write files and note into a folder, creating or replacing it in one step."""
     new, old = work / "new", work / "old"
     for name, data in contents.items():
         path = new / name
@@ -217,12 +217,12 @@ def install(contents: FileContents, note: str, folder: Path, work: Path) -> None
 
 
 def _quote_toml(text: str) -> str:
-    """Return text in TOML quotes, which are JSON's except for one character."""
+    """Return text in TOML quotes, which differ from JSON's in one character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _read_files(folder: Path) -> FileContents:
-    """Return all files of a folder except the note; links count as changed contents."""
+    """Return all files of a folder except the note; links count as changed content."""
     contents = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()

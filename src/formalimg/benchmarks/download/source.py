@@ -22,7 +22,7 @@ COMMIT = re.compile(r"[0-9a-f]{7,40}")
 
 
 class PullError(FormalimgError):
-    """Data that could not be pulled, or was refused; nothing was written."""
+    """Raised if data could not be pulled or was rejected; nothing has been written."""
 
     def __init__(self, message: str) -> None:
         # Messages quote names out of archives and answers of servers, which can hold anything.
@@ -32,7 +32,7 @@ class PullError(FormalimgError):
 
 @dataclass(frozen=True)
 class BenchmarkSource:
-    """A public repository, the pinned commit, and which of its files are data."""
+    """A public repository with the pinned commit and the patterns of its data files."""
 
     name: str  # what the user calls it
     title: str  # what it is, in words
@@ -70,7 +70,7 @@ def source(name: str) -> BenchmarkSource:
 
 
 def suites_by_source() -> dict[str, tuple[str, ...]]:
-    """Return the suites that read what is pulled, by the name of the source."""
+    """Return the suites that read the pulled data, by source name."""
     return {
         name: tuple(
             suite_name for suite_name in suite_names() if name in (suite(suite_name).source, *suite(suite_name).reads)
@@ -80,7 +80,7 @@ def suites_by_source() -> dict[str, tuple[str, ...]]:
 
 
 def sources_of(suite: str) -> tuple[str, ...]:
-    """Return the names of what is pulled for a suite."""
+    """Return the names of the sources that can be pulled for a suite."""
     return tuple(name for name, suites in suites_by_source().items() if suite in suites)
 
 
@@ -107,6 +107,6 @@ def _build_source(name: str, table: Mapping[str, object]) -> BenchmarkSource:
 
 
 def redact_url(url: str) -> str:
-    """Return a URL without what may be secret in it: user, query, fragment."""
+    """Return a URL without its potentially secret parts: user, query and fragment."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

@@ -1,4 +1,4 @@
-"""Texts of published scripts, on the user's machine: prompts are read out of the authors' source files, and none ships.
+"""Prompts of published scripts, extracted from the authors' source files on the user's machine and never shipped.
 
 `published_texts.toml` in the folder of a benchmark says in which file, function and variable each prompt stands.
 """
@@ -28,7 +28,7 @@ _FILE = "published_texts.toml"
 
 @dataclass(frozen=True)
 class TextPlace:
-    """Where a prompt stands."""
+    """The location of a prompt in a source file."""
 
     name: str  # the name of our prompt whose place it takes
     file: str  # the source file
@@ -38,7 +38,7 @@ class TextPlace:
 
 @dataclass(frozen=True)
 class TextSource:
-    """The texts of a benchmark, and the repository and commit that they are read from."""
+    """The prompts of a benchmark, with the repository and commit that they are read from."""
 
     benchmark: BenchmarkSource
     places: tuple[TextPlace, ...]
@@ -47,7 +47,7 @@ class TextSource:
 def pull_texts(
     name: str, to: str | Path | None = None, origin: str | Path | None = None, revision: str | None = None
 ) -> PullResult:
-    """Pull the prompts of a published benchmark, each as a text file that takes the place of ours."""
+    """Pull the prompts of a published benchmark, each as a text file that replaces ours."""
     texts = text_source(name)
 
     def extract(contents: FileContents) -> FileContents:
@@ -58,7 +58,7 @@ def pull_texts(
 
 
 def text_source(name: str) -> TextSource:
-    """Return where the texts of a benchmark stand."""
+    """Return the source of a benchmark's prompts."""
     benchmark = source(name)
     if name not in _read_tables():
         raise PullError(f"where {name} keeps its texts is not known: known are those of {', '.join(_read_tables())}")
@@ -72,18 +72,18 @@ def text_source(name: str) -> TextSource:
 
 
 def texts_folder(name: str) -> Path:
-    """Return the folder in which published protocols look for the pulled texts of a benchmark."""
+    """Return the folder in which published protocols look for a benchmark's pulled prompts."""
     return cache_folder() / "texts" / name
 
 
 def pulled_texts(name: str) -> Path | None:
-    """Return the folder with the pulled texts of a benchmark; None if there are none."""
+    """Return the folder with a benchmark's pulled prompts; None if they have not been pulled."""
     folder = texts_folder(name) if name in _read_tables() else None
     return folder if folder is not None and folder.is_dir() else None
 
 
 def has_texts(name: str) -> bool:
-    """Return whether it is known where a benchmark keeps its texts."""
+    """Return whether the location of a benchmark's prompts is known."""
     return name in _read_tables()
 
 
@@ -100,7 +100,7 @@ def _extract_text(place: TextPlace, contents: FileContents, benchmark: Benchmark
 
 @cache
 def _read_tables() -> Mapping[str, tuple[str, Mapping[str, dict[str, Any]]]]:
-    """Return commit and texts of each benchmark that has any, by its name."""
+    """Return the commit and prompts of each benchmark that has any, by name."""
     places = (files("formalimg.benchmarks") / folder / _FILE for folder in FOLDERS)
     tables = [tomllib.loads(file.read_text(encoding="utf-8")) for file in places if file.is_file()]
     return {
@@ -123,7 +123,7 @@ _Named = dict[str, list[ast.expr]]
 
 
 def read_text(data: bytes, parts: Sequence[str], *, is_template: bool = False) -> str:
-    """Return a text of a source file."""
+    """Extract a text from a source file."""
     if len(data) > _MAX_BYTES:
         raise ValueError(f"the file has more than {_MAX_BYTES:,} bytes")
     if not parts:
@@ -154,7 +154,7 @@ def _read_part(part: str, named: Mapping[str, list[ast.expr]], *, is_template: b
 
 
 def _collect_texts(tree: ast.Module) -> _Named:
-    """Return the values of names, keys and arguments, by the functions they are in, in the order of the source."""
+    """Return the values of names, keys and arguments by enclosing function, in source order."""
     named: _Named = {}
     for scope, name, value in _walk_bindings(tree, ""):
         named.setdefault(f"{scope}{name}", []).append(value)

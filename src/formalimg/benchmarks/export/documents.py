@@ -36,7 +36,7 @@ _PUBLISHED_FORM = " The folder `published` has the same items in the form of the
 
 
 class DatasheetTexts(NamedTuple):
-    """The texts of a data sheet, each a sentence or a few."""
+    """The texts of a data sheet, one or more sentences each."""
 
     summary: str
     origin: str
@@ -58,7 +58,7 @@ class DatasheetTexts(NamedTuple):
 
 
 def datasheet_texts(statistics: ItemStatistics, origin: Origin, imprint: PublisherInfo) -> DatasheetTexts:
-    """Return the texts for these items."""
+    """Return the data sheet texts for items with the given statistics and origin."""
     texts = shared_texts()
     suite, sheet = statistics.suite, statistics.sheet
     answers = {
@@ -107,7 +107,7 @@ def _origin_values(origin: Origin) -> dict[str, str]:
 
 
 def _fill_texts(words: str | list[str], values: Mapping[str, str]) -> Any:
-    """Return a text, or a list of texts, with the placeholders filled."""
+    """Return a text or list of texts with the placeholders filled."""
     if isinstance(words, str):
         return Template(words).substitute(values)
     return tuple(Template(line).substitute(values) for line in words)
@@ -116,7 +116,7 @@ def _fill_texts(words: str | list[str], values: Mapping[str, str]) -> Any:
 def datasheet_text(
     statistics: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: PublisherInfo, *, published: bool
 ) -> str:
-    """Return the text of `DATASHEET.md`: the questions of "datasheets for datasets", answered from the items."""
+    """Return the text of `DATASHEET.md`, which answers the questions of "Datasheets for Datasets"."""
     texts = datasheet_texts(statistics, origin, imprint)
     lists = {
         name: _format_list(getattr(texts, name))
@@ -146,7 +146,7 @@ def datasheet_text(
 
 
 def dataset_card(statistics: ItemStatistics, terms: LicenceTerms, data: str) -> str:
-    """Return the text of `README.md`: which file is the data, for dataset libraries, and where to read more."""
+    """Return the text of `README.md`, which points dataset libraries to the data file and readers to more."""
     suite = statistics.suite
     values = {"title": suite.title, "quoted": json.dumps(suite.title, ensure_ascii=False), "name": suite.name}
     values |= {"items": f"{statistics.items:,}", "licence": terms.licence, "data": data}
@@ -180,7 +180,7 @@ class DataFile(NamedTuple):
 
     @classmethod
     def of(cls, path: Path) -> DataFile:
-        """Return the description of a JSON Lines file."""
+        """Create the description of a JSON Lines file."""
         data = path.read_bytes()
         columns = frozenset(name for line in data.splitlines() for name in json.loads(line))
         return cls(path.name, len(data), hashlib.sha256(data).hexdigest(), columns)
@@ -252,13 +252,13 @@ def croissant_text(
 
 
 def missing_for_publication(origin: Origin, terms: LicenceTerms, imprint: PublisherInfo) -> tuple[str, ...]:
-    """Return the fields that Croissant requires of a published dataset and that are not known."""
+    """Return the fields that Croissant requires of a published dataset and that are still unknown."""
     fields = {"creator": terms.creator, "datePublished": imprint.date, "url": _find_address(origin, imprint)}
     return tuple(name for name, value in fields.items() if not value)
 
 
 def _find_address(origin: Origin, imprint: PublisherInfo) -> str:
-    """Return the URL of the data: that of the publisher, or else of the authors' repository."""
+    """Return the URL of the data, given by the publisher or else of the authors' repository."""
     return imprint.url or (origin.source.repository if origin.kind == "published" else "")
 
 
@@ -305,7 +305,7 @@ def _field_type(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _field_source(data: DataFile, column: str, *path: str) -> dict[str, Any]:
-    """Return the source of a value: a column, or a JSON path inside it."""
+    """Return the Croissant source of a value: a column, or a JSON path inside it."""
     source: dict[str, Any] = {"fileObject": {"@id": data.name}, "extract": {"column": column}}
     if path:
         source["transform"] = [{"jsonPath": step} for step in path]

@@ -1,4 +1,4 @@
-"""The prompts of a suite for images that are made elsewhere: text, JSON lines or CSV, with a file name for each image.
+"""The prompts of a suite for external image generation: text, JSON Lines or CSV, with a file name per image.
 
 What is made under these names, or described by the file itself, is matched again by `--model folder/…`.
 """
@@ -20,7 +20,7 @@ PROMPT_FORMATS: tuple[PromptFormat, ...] = get_args(PromptFormat)
 
 
 class PromptRow(NamedTuple):
-    """One image to make."""
+    """One image to generate."""
 
     file: str  # the name of its file, by which it is matched to its item
     item: str  # the id of the item
@@ -32,7 +32,7 @@ class PromptRow(NamedTuple):
 def prompt_rows(
     items: Sequence[Item[object]], *, style: StyleText | Literal["auto"] = "auto", samples: int = 1
 ) -> Iterator[PromptRow]:
-    """Yield the images to make, in the order of the items."""
+    """Yield the images to generate, in item order."""
     name = items[0].suite
     if style not in ("auto", "none") and not suite(name).has_style_text:
         styled = ", ".join(suite_name for suite_name in suite_names() if suite(suite_name).has_style_text)
@@ -50,7 +50,7 @@ def prompt_rows(
 
 
 def format_prompts(rows: Sequence[PromptRow], form: PromptFormat) -> str:
-    """Return the prompts as the content of a file."""
+    """Return the prompts as file content in the given format."""
     match form:
         case "txt":
             return "".join(f"{row.file}\t{visible(' '.join(row.prompt.split()))}\n" for row in rows)

@@ -1,4 +1,4 @@
-"""Provenance and licence of exported items: shipped with the package, published by authors, or the user's own."""
+"""Provenance and licence of exported items: shipped with the package, published by authors, or user-made."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNPUBLISHED = BenchmarkSource("", "", "", "", "", (), (), 0, 0)
 
 @dataclass(frozen=True)
 class Origin:
-    """Where items come from."""
+    """The origin of items."""
 
     kind: OriginKind  # the default suite that ships, files as the authors published them, or items of the user's own
     source: BenchmarkSource  # the benchmark that the suite belongs to
@@ -42,7 +42,7 @@ class Origin:
 
 
 def origin_of(name: str, path: Path | None, items: Sequence[Item[Any]]) -> Origin:
-    """Return the origin of items that were loaded from a path; None, or as in @1, for the default items."""
+    """Return the origin of items loaded from `path`, which is None or begins with @ for default items."""
     benchmark = source(suite(name).source) if suite(name).source else _UNPUBLISHED
     if path is None or str(path).startswith("@"):
         return Origin("shipped", benchmark)
@@ -56,7 +56,7 @@ def origin_of(name: str, path: Path | None, items: Sequence[Item[Any]]) -> Origi
 
 
 def _read_origin(benchmark: BenchmarkSource, folder: Path) -> Origin:
-    """Return what the note beside (or above) published files records."""
+    """Return the origin recorded in the note beside or above published files."""
     absolute = folder.absolute()
     above = [absolute, *absolute.parents[:2]]
     root = next((parent for parent in above if (parent / SOURCE_NOTE).is_file()), None)
@@ -80,7 +80,7 @@ def _read_origin(benchmark: BenchmarkSource, folder: Path) -> Origin:
 
 @dataclass(frozen=True)
 class PublisherInfo:
-    """What only the publisher knows; empty fields are left out of the export.
+    """Information that only the publisher has; empty fields are left out of the export.
 
     Raises:
         FormalimgError: if one of them is not what it should be.
@@ -105,7 +105,7 @@ class PublisherInfo:
 
 
 class LicenceTerms(NamedTuple):
-    """The creator of the items, and their licence."""
+    """The creator and licence of the items."""
 
     licence: str  # its short name, or its address
     licence_url: str  # its address

@@ -1,4 +1,4 @@
-"""The sheet of a benchmark: what an export says of its items, besides what it says of all."""
+"""The data sheet of a benchmark: the parts of an export's documentation that are specific to it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from formalimg.types import Benchmark, Item
 
 
 class MarkdownTable(NamedTuple):
-    """Rows under a heading; the first column holds names, the others counts."""
+    """Rows under a heading, with names in the first column and counts in the others."""
 
     heading: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
 class Datasheet(NamedTuple):
-    """What an export says of items."""
+    """The benchmark-specific texts, fields and counts in the documents of an export."""
 
     contents: MarkdownTable  # what they ask for, in the terms of the suite
     notes: tuple[str, ...] = ()  # further facts, one sentence each
@@ -35,7 +35,7 @@ class Datasheet(NamedTuple):
 
 
 def read_sheet(package: str, section: str, suite: str, contents: MarkdownTable, notes: Iterable[str]) -> Datasheet:
-    """Return the sheet of a suite, with texts and fields from files.
+    """Return the data sheet of a suite, with texts and fields read from files.
 
     They are in `texts.toml` and `fields.toml` here, or in `datasheet.toml` in the folder of the benchmark.
     """
@@ -56,13 +56,13 @@ def read_sheet(package: str, section: str, suite: str, contents: MarkdownTable, 
 
 @cache
 def shared_texts() -> dict[str, Any]:
-    """Return the texts that are for all benchmarks, or for several."""
+    """Return the texts shared by several or all benchmarks."""
     return _read_toml(files(__package__) / "texts.toml")
 
 
 @cache
 def shared_fields() -> dict[str, list[dict[str, Any]]]:
-    """Return descriptions of the fields of records, by section; those of all records under `all`."""
+    """Return descriptions of record fields by section; those shared by all records are under `all`."""
     return _read_toml(files(__package__) / "fields.toml")
 
 
@@ -71,12 +71,12 @@ def _read_toml(file: Traversable) -> dict[str, Any]:
 
 
 def count_rows(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, ...], ...]:
-    """Return names with their counts as rows of a table."""
+    """Return names with their counts as table rows."""
     return tuple((name, f"{count:,}") for name, count in counts)
 
 
 class ItemStatistics(NamedTuple):
-    """Counts over a set of items."""
+    """Counts of levels, tags and contents over a set of items."""
 
     suite: Benchmark  # the benchmark they belong to
     items: int  # how many there are
@@ -89,7 +89,7 @@ class ItemStatistics(NamedTuple):
 
 
 def count_items(name: str, items: Sequence[Item[Any]]) -> ItemStatistics:
-    """Count levels, tags and contents of the items of a suite."""
+    """Count the levels, tags and contents of a suite's items."""
     benchmark = suite(name)
     versions = {item.version for item in items}
     levels = _level_table(benchmark, items)

@@ -1,4 +1,4 @@
-"""Train and test items with nothing in common: no formula, no pair of classes, or no relation.
+"""Train/test splits without overlap in formulas, class pairs or relations.
 
 Items that have some of what is held out for the test and some of what is trained on can go to neither side.
 """
@@ -39,7 +39,7 @@ _VARIABLE = re.compile(r"\?\w+")
 
 
 class TrainTestSplit(NamedTuple):
-    """Items to train on, items to test with, and those that can go to neither side."""
+    """Items for training, items for testing, and items that are excluded from both."""
 
     train: list[Item[Any]]
     test: list[Item[Any]]
@@ -49,7 +49,7 @@ class TrainTestSplit(NamedTuple):
 def split_items(
     items: Sequence[Item[Any]], by: SplitBy, *, test_share: float = TEST_SHARE, seed: int = 0
 ) -> TrainTestSplit:
-    """Split items of one suite into train and test; the same items and seed give the same split.
+    """Split a suite's items into train and test; the same items and seed give the same split.
 
     Items with the same formula always stay together. Those that have nothing that could be held out, such as a single
     class, go to either side by chance, with the same share in each level.
@@ -83,7 +83,7 @@ def split_items(
 
 
 def split_features(spec: object, by: SplitBy) -> frozenset[str]:
-    """Return what of a spec must be on one side only; nothing for a formula, which is on one side by itself."""
+    """Return the features of a spec that must not occur in both sides; empty when splitting by formula."""
     if by == "formula":
         return frozenset()
     if not isinstance(spec, StatesRelations):
@@ -95,7 +95,7 @@ def split_features(spec: object, by: SplitBy) -> frozenset[str]:
 
 @runtime_checkable
 class StatesRelations(Protocol):
-    """A spec that states classes of objects, and relations between them."""
+    """A spec that states classes of objects and relations between them."""
 
     @property
     def stated_classes(self) -> Iterable[str]:
@@ -104,7 +104,7 @@ class StatesRelations(Protocol):
 
     @property
     def stated_relations(self) -> Iterable[str]:
-        """The relations, under one name with their converse, unless both are in `relations.toml`."""
+        """The relations, where converses share a name unless `relations.toml` lists both."""
         ...
 
 
@@ -119,7 +119,7 @@ def _read_families() -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class _ItemGroup:
-    """Items with the same formula."""
+    """Items with the same formula, which stay together in a split."""
 
     items: tuple[Item[Any], ...]  # the items
     features: frozenset[str]  # what must be on one side only
@@ -127,7 +127,7 @@ class _ItemGroup:
 
 
 def _group_items(items: Sequence[Item[Any]], by: SplitBy, seed: int) -> list[_ItemGroup]:
-    """Return the groups, in an order by chance."""
+    """Return the groups of items with the same formula, in random order."""
     by_key: dict[str, list[Item[Any]]] = defaultdict(list)
     for item in items:
         by_key[_instruction_key(item)].append(item)
@@ -141,14 +141,14 @@ def _group_items(items: Sequence[Item[Any]], by: SplitBy, seed: int) -> list[_It
 
 
 def _instruction_key(item: Item[Any]) -> str:
-    """Return what an item asks for, whatever its variables are called."""
+    """Return the instruction of an item as text, independent of variable names."""
     names: dict[str, str] = {}
     text = suite(item.suite).form.asked_text(item.spec)
     return _VARIABLE.sub(lambda match: names.setdefault(match[0], f"?v{len(names)}"), text)
 
 
 def _by_chance(groups: Sequence[_ItemGroup], share: float) -> list[bool]:
-    """Return for each group whether it is in the test: the first of each level, up to the share."""
+    """Return for each group whether it is a test group: the first groups of each level, up to the share."""
     levels: dict[int, list[int]] = defaultdict(list)
     for index, group in enumerate(groups):
         levels[group.items[0].level].append(index)
@@ -162,7 +162,7 @@ def _by_chance(groups: Sequence[_ItemGroup], share: float) -> list[bool]:
 def _hold_out(
     groups: Sequence[_ItemGroup], share: float
 ) -> tuple[list[_ItemGroup], list[_ItemGroup], list[_ItemGroup]]:
-    """Return train, test and what is left out, with as little left out as can be found."""
+    """Return the train, test and excluded groups, minimizing the excluded ones."""
     having = _groups_by_feature(groups)
     test_features = (
         _best_choice(groups, having, share) if len(having) <= _MAX_TRIED else _grow_choice(groups, having, share)
@@ -175,7 +175,7 @@ def _hold_out(
 
 
 def _best_choice(groups: Sequence[_ItemGroup], having: Mapping[str, int], share: float) -> frozenset[str]:
-    """Return the features for the test that leave most to train on, where the test has its share; all are tried."""
+    """Return the test features that leave the most training groups, by exhaustive search."""
     names = sorted(having)
     choices = [frozenset(chosen) for size in range(1, len(names)) for chosen in combinations(names, size)]
 
@@ -188,7 +188,7 @@ def _best_choice(groups: Sequence[_ItemGroup], having: Mapping[str, int], share:
 
 
 def _grow_choice(groups: Sequence[_ItemGroup], having: Mapping[str, int], share: float) -> frozenset[str]:
-    """Return features for the test, to which those of one group after the other are added until it has its share.
+    """Return test features, grown greedily group by group until the test side has its share.
 
     The next group is the one for whose features the training loses fewest others.
     """
@@ -208,7 +208,7 @@ def _grow_choice(groups: Sequence[_ItemGroup], having: Mapping[str, int], share:
 
 
 def _groups_by_feature(groups: Sequence[_ItemGroup]) -> Mapping[str, int]:
-    """Return by feature the groups that have it, as the bits of a number."""
+    """Return the groups with each feature, as bit masks."""
     groups_by_feature: dict[str, int] = defaultdict(int)
     for index, group in enumerate(groups):
         for feature in group.features:
@@ -230,7 +230,7 @@ TRAINERS: tuple[Trainer, ...] = get_args(Trainer)
 
 
 class _TrainRow(NamedTuple):
-    """One item for a trainer: what the model is asked, and what the reward needs to know."""
+    """One item for a trainer: the model's prompt, and the task for the reward."""
 
     prompt: str
     task: Mapping[str, Any]
@@ -241,7 +241,7 @@ class _TrainRow(NamedTuple):
 
 
 def trainer_files(split: TrainTestSplit, trainer: Trainer, style: StyleText = "none") -> dict[str, str]:
-    """Return the files of train and test items, by their names."""
+    """Return the content of the train and test files, by file name."""
     form = _FORMS[trainer]
     sides = {"train": split.train, "test": split.test}
     return {
@@ -251,7 +251,7 @@ def trainer_files(split: TrainTestSplit, trainer: Trainer, style: StyleText = "n
 
 
 def task_metadata(item: Item[Any]) -> dict[str, Any]:
-    """Return what an image of an item is scored by, as rewards take it.
+    """Return the metadata by which rewards score the images of an item.
 
     A formula that boxes and colours decide is given itself: then it does not matter which items a server knows.
     """
@@ -262,7 +262,7 @@ def task_metadata(item: Item[Any]) -> dict[str, Any]:
 
 
 def can_be_scored(item: Item[Any]) -> bool:
-    """Return whether there is a prompt to send and something to score its image by; published data may lack either."""
+    """Return whether an item has a prompt and a valid spec; published data may lack either."""
     return bool(item.prompt.strip()) and not (isinstance(item.spec, FormulaSpec) and item.spec.unreadable is not None)
 
 
@@ -275,7 +275,7 @@ def _build_rows(items: Iterable[Item[Any]], split: str, style: StyleText) -> Ite
 
 
 class _TrainerForm(NamedTuple):
-    """How a trainer wants its files: their names, a row, and how rows are written."""
+    """The file format of a trainer: file names, row format, and serialization."""
 
     file_name: str
     row: Callable[[_TrainRow], Mapping[str, Any]]

@@ -1,4 +1,4 @@
-"""Export a suite: items, data sheet, Croissant metadata, licence note and dataset card, in one atomic folder."""
+"""Export of a suite: items, data sheet, Croissant metadata, licence note and dataset card in one atomic folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PUBLISHED_FOLDER = "published"
 
 
 class ExportedSuite(NamedTuple):
-    """Result of an export."""
+    """The result of an export."""
 
     folder: Path  # where it lies
     items: int  # how many items

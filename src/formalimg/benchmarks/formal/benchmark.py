@@ -27,55 +27,55 @@ if TYPE_CHECKING:
 
 
 class FormulaBenchmark(Benchmark):
-    """A benchmark whose items have a formula."""
+    """A benchmark whose items have formulas."""
 
     # --- items
 
     @property
     def form(self) -> ItemForm:
-        """The fields of its items in records."""
+        """The record fields of the suite's items."""
         from formalimg.benchmarks.formal import spec
 
         return spec
 
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
-        """Read instances as the authors publish them."""
+        """Read instances from the authors' published files."""
         from formalimg.benchmarks.formal.published import instance_files, read_instances
 
         return list(read_instances(instance_files(path, self.name), self.name, findings))
 
     def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
-        """Write instances as the authors publish them."""
+        """Write instances in the authors' published format."""
         from formalimg.benchmarks.formal.published import write_published
 
         write_published(items, folder)
 
     def item_lines(self, item: Item[Any]) -> Iterable[str]:
-        """Yield what an item requires."""
+        """Yield the description of an item, line by line."""
         from formalimg.benchmarks.formal.texts import item_lines
 
         return item_lines(item)
 
     def census_lines(self, items: Sequence[Item[Any]]) -> Iterable[str]:
-        """Yield what items are made of."""
+        """Yield the census of items, line by line."""
         from formalimg.benchmarks.formal.texts import census_lines
 
         return census_lines(self.name, items)
 
     def synthesis(self) -> Synthesis:
-        """Return how formulas are sampled."""
+        """Return the synthesis interface for sampling formulas."""
         from formalimg.benchmarks.formal.synthesis.generator import FormulaSynthesis
 
         return FormulaSynthesis(self.name)
 
     def authoring(self) -> Authoring | None:
-        """Return how formulas are written; None where they are only drawn."""
+        """Return the authoring interface; None if items can only be sampled."""
         from formalimg.benchmarks.formal.authoring.choices import FormulaWriting
 
         return FormulaWriting() if self.source else None
 
     def datasheet(self, items: Sequence[Item[Any]]) -> Datasheet:
-        """Return what an export says of items."""
+        """Return the data sheet of items."""
         from formalimg.benchmarks.formal.texts import datasheet
 
         return datasheet(self.name, items)
@@ -83,30 +83,30 @@ class FormulaBenchmark(Benchmark):
     # --- judging
 
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
-        """Return the judge of this name."""
+        """Return the judge with the given name, options and protocol."""
         from formalimg.benchmarks.formal.judge import open_clause_judge, open_scene_judge
 
         opener = open_scene_judge if self.is_grounded else open_clause_judge
         return opener(self.name, name, options, protocol)
 
     def reopen_judge(self, recorded: RecordedModels) -> Judge:
-        """Return the judge of recorded settings."""
+        """Return a judge that replays recorded models."""
         from formalimg.benchmarks.formal.judge import reopen_judge
 
         return reopen_judge(self, recorded)
 
     def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
-        """Return the drawings that a judge is asked about before a run."""
+        """Return the drawings that test a judge before a run."""
         from formalimg.benchmarks.formal.judge import preflight_drawings
 
         return preflight_drawings(self)
 
     def adapt_drawn_judge(self, judge: Judge) -> Judge:
-        """Return the judge of drawn scenes as it is."""
+        """Return the judge of drawn scenes unchanged."""
         return judge
 
     def judge_layout(self, item: Item[Any], objects: object) -> Verdict | Unscored:
-        """Judge planned objects as the published evaluator does."""
+        """Judge the objects of a layout as the published evaluator does."""
         from formalimg.benchmarks.formal.evaluator import judge_objects
 
         return judge_objects(item.spec.formula, objects)
@@ -114,25 +114,25 @@ class FormulaBenchmark(Benchmark):
     # --- reports
 
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-        """Return the tables below the main one."""
+        """Return the additional tables below the main table."""
         from formalimg.benchmarks.formal.tables import formula_tables
 
         return formula_tables(self, runs, how)
 
     def item_figures(self, items: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
-        """Return the figures of predicates and classes."""
+        """Yield the figures of predicates and classes."""
         from formalimg.benchmarks.formal.figures import item_figures
 
         return item_figures(items)
 
     def run_figures(self, section: Section, comparison: Comparison) -> Iterator[Figure]:
-        """Return the figure of what kind the clauses are that failed."""
+        """Yield the figure of failed clauses by kind."""
         from formalimg.benchmarks.formal.figures import run_figures
 
         return run_figures(section)
 
     def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]]:
-        """Return the numbers of the paper."""
+        """Return the results reported in the paper."""
         from formalimg.reports.reference import read_reference_rows
 
         tables = ("reference_table1.toml", "reference_tables2to5.toml")
@@ -147,7 +147,7 @@ class FormulaBenchmark(Benchmark):
     # --- people
 
     def rating(self) -> RatingRules:
-        """Return how people rate its images."""
+        """Return the rules for human rating of the images."""
         from formalimg.human_eval.protocol import RatingRules, example_texts
 
         return RatingRules(partial(example_texts, "formula"), offers={"boxes": "knolling or natural"})
@@ -155,7 +155,7 @@ class FormulaBenchmark(Benchmark):
     # --- models and rewards
 
     def drawn_world(self) -> DrawnWorld | None:
-        """Return what built-in models know of its drawings: pass rates fall with K as those of published models do."""
+        """Return the drawn world of the suite, in which built-in models fail more often with growing K."""
         from formalimg.models.builtin.drawn_world import DrawnWorld, MisreadRates
 
         if self.world != "drawn":

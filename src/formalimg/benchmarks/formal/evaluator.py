@@ -1,4 +1,4 @@
-"""Verdicts on formulas as the published evaluator of FormalImg gives them, on objects as a model wrote them.
+"""Verdicts of the published FormalImg evaluator, computed on objects as a model wrote them.
 
 What sets them apart from verdicts on a `Scene`: labels and colours count as written, boxes may leave the canvas or have
 their corners swapped (then their area is 0), conjuncts are hoisted out of an `exists` that they do not speak of, and
@@ -49,11 +49,11 @@ _KINDS = ("color", "material", "shape")
 
 
 class _TooManySteps(Exception):  # noqa: N818  # never leaves this module
-    """The search takes too long."""
+    """Raised if the search takes too many steps."""
 
 
 def judge_objects(formula: Formula, objects: object) -> Verdict | Unscored:
-    """Return the published verdict on a formula.
+    """Return the verdict of the published evaluator on a formula.
 
     Its evidence has the objects under `scene` if they make one, otherwise under `objects`, as they were written.
     """
@@ -83,7 +83,7 @@ def judge_objects(formula: Formula, objects: object) -> Verdict | Unscored:
 
 
 def _is_readable(scene: Scene) -> bool:
-    """Return whether others can read the scene where it is stored: its boxes are on the canvas."""
+    """Return whether a stored scene can be read back, which requires boxes on the canvas."""
     try:
         Scene.from_json(scene.to_json())
     except SceneError:
@@ -133,7 +133,7 @@ def hoist_conjuncts(formula: Formula) -> Formula:
 
 
 def plain_scene(objects: object) -> Scene | None:
-    """Return objects as a scene, with labels, colours and boxes as they are; None if one of them is odd.
+    """Return objects as a scene with unchanged labels, colours and boxes; None if any object is odd.
 
     Odd is what the published evaluator may fail on, and a box with swapped corners.
     """
@@ -165,7 +165,7 @@ def _mentions_variable(formula: Formula, name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _counts_objects(formula: Formula) -> bool:
-    """Return whether a formula needs to tell objects apart, which the published language cannot say."""
+    """Return whether a formula has counts or `distinct`, which the published language lacks."""
     return any(isinstance(part, Count) or _is_distinct(part) for part in subformulas(formula))
 
 
@@ -196,7 +196,7 @@ _SIGNATURES: Mapping[str, tuple[type, ...]] = {
 
 
 class _Search:
-    """The published search: object by object and from left to right, so that it fails where the evaluator fails."""
+    """The published search over objects in order, which fails wherever the published evaluator fails."""
 
     def __init__(self, objects: Any) -> None:
         self._objects: Sequence[Any] = objects
@@ -205,11 +205,11 @@ class _Search:
             self._measure_overlaps()
 
     def holds(self, formula: Formula) -> bool:
-        """Return whether a formula holds."""
+        """Return whether a formula holds for the objects."""
         return self._holds(formula, {})
 
     def _measure_overlaps(self) -> None:
-        """Compare all boxes that are there, as the evaluator does; its threshold is never reached."""
+        """Compare all pairs of boxes as the published evaluator does, only to fail on the same input."""
         boxes = [obj.get("box_2d") for obj in self._objects]
         for number, box in enumerate(boxes):
             for second in boxes[number + 1 :]:
@@ -270,7 +270,7 @@ def _box_area(box: Any) -> float:
 
 
 def _measure_overlap(first: Any, second: Any) -> None:
-    """Take the measures of an overlap, which fail on what is no box."""
+    """Compute the overlap of two boxes, which raises an error if one of them is not a box."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
     if width > 0 and height > 0:
@@ -278,7 +278,7 @@ def _measure_overlap(first: Any, second: Any) -> None:
 
 
 def _require_labels(holds: bool, *objects: Any) -> bool:
-    """Return what holds; the evaluator names the objects of what does not, and fails on one without a label."""
+    """Return `holds`; if it is False, raise an error for objects without a label, as the evaluator does."""
     if not holds:
         for obj in objects:
             obj["label"]

@@ -59,7 +59,7 @@ def export_formalimg(run: StoredRun, folder: str | Path, name: str) -> ExportedR
 
 
 def _write_image(judged: Judged, folder: Path, stem: str) -> bool:
-    """Copy the image, or leave the published mark of a refusal; return whether there is an image."""
+    """Copy the image, or write the published marker of a refusal; return whether there is an image."""
     if judged.image is not None:
         copy_image(judged.image, folder / f"{stem}{judged.image.suffix}")
     elif judged.outcome.reason == "refused":
@@ -74,7 +74,7 @@ def _verdict_text(item: Item[object], verdict: Verdict, *, by_clauses: bool) -> 
 
 
 def _build_grounding(stem: str, verdict: Verdict) -> Mapping[str, object]:
-    """Return the grounding file of a verdict; an image that fails by rule shows nothing, a failed layout is null."""
+    """Return the content of a verdict's grounding file; without a scene, its objects are empty or null."""
     scene = verdict.evidence.get("scene")
     if isinstance(scene, dict):
         return {"image_file": stem, **scene}
@@ -91,7 +91,7 @@ _MAX_BYTES = 10_000_000
 
 
 class PublishedVerdict(NamedTuple):
-    """The verdict in a file."""
+    """The verdict read from a published file."""
 
     name: str  # the name of the file without its suffix: the id of the item, and `_1` and so on for further images
     passed: bool | None  # the verdict; None if the file does not have one that can be read
@@ -101,7 +101,7 @@ class PublishedVerdict(NamedTuple):
 
 
 def format_scene_verdict(item: Item[object], passed: bool, reason: str) -> str:
-    """Return the verdict file of an image that was judged by a scene, as for Knolling."""
+    """Return the content of the verdict file for an image judged by a scene, as in Knolling."""
     assert isinstance(item.spec, FormulaSpec), "only formulas are judged by a scene"
     return _encode_json(
         {
@@ -115,12 +115,12 @@ def format_scene_verdict(item: Item[object], passed: bool, reason: str) -> str:
 
 
 def format_clause_verdict(passed: bool, clauses: Sequence[str]) -> str:
-    """Return the verdict file of an image that was judged clause by clause, as for Natural."""
+    """Return the content of the verdict file for an image judged clause by clause, as in Natural."""
     return _encode_json({"satisfies_constraint": passed, "satisfied_clauses": list(clauses)})
 
 
 def read_verdict_files(folder: str | Path) -> list[PublishedVerdict]:
-    """Read all verdict files of a folder `results`, sorted by id; unreadable ones are reported and skipped."""
+    """Read all verdict files of a `results` folder, sorted by id; unreadable files are marked as such."""
     results = Path(folder)
     paths = sorted(results.glob("*.json"), key=lambda path: id_order(path.stem)) if results.is_dir() else []
     if not paths:

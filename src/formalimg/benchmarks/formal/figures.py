@@ -1,4 +1,4 @@
-"""Figures of FormalImg: predicates of suites side by side and by level, classes, and what kind of clauses fail."""
+"""Figures of FormalImg: predicates by suite and by level, classes, and kinds of failed clauses."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
-    """Yield the figures of items, by suite; the predicates of all suites are side by side."""
+    """Yield the figures of items by suite, and one that compares the predicates of all suites."""
     yield from predicates_of_suites(suites)
     for name, items in suites.items():
         yield from formula_figures(suite_of(name), items)
 
 
 def run_figures(section: Section) -> Iterator[Figure]:
-    """Yield the kinds of the clauses that failed, as shares of all that failed in a run (Figure 4b of FormalImg)."""
+    """Yield the figure of failed clauses by kind, as shares of each run's failed clauses (Figure 4b of FormalImg)."""
     labels = section.suite.terms
     kinds = [kind for kind in section.suite.part_kinds if any(kind in row.kinds for row in section.rows)]
     series = []
@@ -45,7 +45,7 @@ def run_figures(section: Section) -> Iterator[Figure]:
 
 
 def predicates_of_suites(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
-    """Yield the distribution of predicates (Figure 9 of FormalImg), with a bar for each suite."""
+    """Yield the figure of predicate frequencies with one bar per suite (Figure 9 of FormalImg)."""
     series = []
     for number, (suite, items) in enumerate(suites.items()):
         census = count_contents(suite, items)
@@ -74,7 +74,7 @@ def predicates_of_suites(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[
 
 
 def formula_figures(suite: Benchmark, items: Sequence[Item[Any]]) -> Iterator[Figure]:
-    """Yield predicates by level (Figure 4a of FormalImg), and classes (its Figures 7 and 8)."""
+    """Yield the figures of predicates by level (Figure 4a of FormalImg) and of classes (Figures 7 and 8)."""
     used: Counter[tuple[str, str]] = Counter()
     levels = Counter(str(item.level) for item in items)
     for item in items:

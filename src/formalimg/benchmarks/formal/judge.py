@@ -1,4 +1,4 @@
-"""How FormalImg is judged: Knolling by boxes and logic, Natural by asking a chat model about each clause."""
+"""Judges of FormalImg: Knolling by boxes and logic, Natural by asking a chat model about each clause."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLAUSE_OPTIONS = ("decide", "answers", "prompts")
 
 
 def open_scene_judge(suite: str, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
-    """Return the judge that looks for objects, and leaves the verdict to logic."""
+    """Return the judge that detects objects and decides the formula by logic."""
     if protocol == "default":
         return SceneJudge(open_grounder(name or ICONS, options))
     chat, _, judge_options = open_published_chat(suite, name, options, protocol, temperature=0.1, max_tokens=2048)
@@ -43,7 +43,7 @@ def open_clause_judge(suite: str, name: str | None, options: Mapping[str, str], 
 
 
 def reopen_judge(suite: Benchmark, recorded: RecordedModels) -> Judge:
-    """Return the judge of recorded settings that goes by what is on record."""
+    """Return a judge with recorded settings that replays recorded answers."""
     from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
     from formalimg.judges.clause_judge import ClauseJudge
 
@@ -57,7 +57,7 @@ def reopen_judge(suite: Benchmark, recorded: RecordedModels) -> Judge:
 
 
 def preflight_drawings(suite: Benchmark) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return two drawings: where is the bottle, or is there one, and is there a fork."""
+    """Return two drawings of a bottle and a fork that test a judge before a run."""
     from formalimg.judges import preflight as known
 
     if suite.is_grounded:

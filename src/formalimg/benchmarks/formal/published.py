@@ -52,7 +52,7 @@ _MAX_LEVEL = 999
 
 
 def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) -> list[Item[FormulaSpec]]:
-    """Read the items in these files; those that hold no JSON object are skipped, and named in the findings."""
+    """Read the items in the given files; files without a JSON object are skipped and added to the findings."""
     items: dict[str, Item[FormulaSpec]] = {}
     for path in sorted(paths, key=lambda path: id_order(path.stem)):
         instance = _read_object(path, findings)
@@ -66,7 +66,7 @@ def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) ->
 
 
 def instance_files(path: Path, suite: str) -> list[Path]:
-    """Return the files of a suite's published instances at a path."""
+    """Return the files of a suite's published instances under a path."""
     if path.is_file():
         if path.suffix != ".json":
             raise FormalimgError(f"{path} is not an items file: give a .json instance, {ITEMS_FILE}, or a folder")
@@ -83,7 +83,7 @@ def instance_files(path: Path, suite: str) -> list[Path]:
 
 
 def write_published(items: Iterable[Item[FormulaSpec]], folder: str | Path) -> None:
-    """Write items in the form of the authors' files: `<folder>/benchmarks/<suite>/<id>.json`.
+    """Write items in the authors' format, as `<folder>/benchmarks/<suite>/<id>.json`.
 
     A suite's files appear all at once or not at all. Witnesses, tags and version have no place in this form.
     """
@@ -109,7 +109,7 @@ def _json_files(folder: Path) -> list[Path]:
 
 
 def _read_object(path: Path, findings: ItemFindings) -> tuple[dict[str, Any], frozenset[str]] | None:
-    """Return the JSON object of a file and the tags of what is odd about its text; None if there is none."""
+    """Return the JSON object in a file with the tags of its oddities; None if there is no object."""
     refuse_special_file(path)
     try:
         with path.open("rb") as file:
@@ -130,7 +130,7 @@ def _read_object(path: Path, findings: ItemFindings) -> tuple[dict[str, Any], fr
 
 
 def read_item(fields: Mapping[str, Any], suite: str, name: str, record_tags: frozenset[str]) -> Item[FormulaSpec]:
-    """Return the item of an instance, with the tags of what is odd about it."""
+    """Return the item of a published instance, with the tags of its oddities."""
     tags = set(record_tags)
     if any(field not in _FIELDS for field in fields):
         tags.add(EXTRA_FIELDS)
@@ -147,7 +147,7 @@ def read_item(fields: Mapping[str, Any], suite: str, name: str, record_tags: fro
 
 
 def _clean_field(value: object, tags: set[str]) -> str:
-    """Return a field as text that can be stored; empty if it is none."""
+    """Return a field as text that can be stored; empty if it is not text."""
     if not isinstance(value, str):
         return ""
     text, is_broken = clean_text(value)
@@ -164,7 +164,7 @@ def _make_lifted_form(formula: Formula) -> str:
 
 
 def _spec_and_complexity(fields: Mapping[str, Any], suite: str, tags: set[str]) -> tuple[FormulaSpec, int | None]:
-    """Return the spec and the K of its formula; None in place of K if there is no formula."""
+    """Return the spec of an instance, and the K of its formula or None if it has no valid formula."""
     dsl, listed = fields.get("dsl"), fields.get("object_classes")
     text = _clean_field(dsl, tags) if isinstance(dsl, str) else _as_json(dsl)
     classes = None
@@ -191,7 +191,7 @@ def _spec_and_complexity(fields: Mapping[str, Any], suite: str, tags: set[str]) 
 
 
 def _as_json(value: object) -> str:
-    """Return what is no text as the JSON that it is, so that the item shows what was published; empty if missing."""
+    """Return a value that is not text as JSON, so that the item shows the published content; empty if missing."""
     try:
         return "" if value is None else json.dumps(value)
     except RecursionError:
@@ -206,7 +206,7 @@ def _find_complexity(formula: Formula) -> int | None:
 
 
 def _read_level(published: object, k: int | None, tags: set[str]) -> int:
-    """Return the published k; where it is none, the K of the formula, or 0 if there is no formula."""
+    """Return the published `k`; if it is not valid, the K of the formula, or 0 without a formula."""
     if isinstance(published, int) and not isinstance(published, bool) and 0 <= published <= _MAX_LEVEL:
         level = published
     else:
@@ -224,7 +224,7 @@ def _read_level(published: object, k: int | None, tags: set[str]) -> int:
 
 
 def _instance_texts(items: Sequence[Item[FormulaSpec]]) -> dict[str, str]:
-    """Return the files of a suite, by name; raise if an item does not fit the published form."""
+    """Return the instance files of a suite by name; raise an error if an item does not fit the published format."""
     findings = ItemFindings()
     files: dict[str, str] = {}
     for item in items:

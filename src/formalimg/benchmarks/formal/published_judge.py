@@ -1,4 +1,4 @@
-"""Chat models as judges under the published protocols of FormalImg: requests, answers and verdicts."""
+"""Chat models as judges under the published FormalImg protocols: requests, answers and verdicts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ObjectsAnswer(TextAnswer):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read the text inside the first fence, or all of it, as JSON."""
+        """Read the text in the first code fence, or the whole text, as JSON."""
         for fence in ("```json", "```"):
             if fence in text:
                 text = text.split(fence)[1].split("```")[0]
@@ -66,14 +66,14 @@ class ConstraintAnswer(TextAnswer):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read the first fenced object, or what stands from the first to the last brace: JSON, or a Python literal."""
+        """Read the first fenced object, or the text between the first and last brace, as JSON or a Python literal."""
         value = json_or_literal(_object_in(text))
         if not isinstance(value, dict) or not value:
             raise ValueError("it is not an object with a verdict")
         return cls(fields=value)
 
     def passed(self, *, as_code: bool) -> bool:
-        """Return the verdict."""
+        """Return whether the answer passes the image."""
         value = self.fields.get("satisfies_constraint", False)
         if not as_code and isinstance(value, str) and value.strip().lower() == "false":
             return False
@@ -81,7 +81,7 @@ class ConstraintAnswer(TextAnswer):
 
     @property
     def clauses(self) -> list[str]:
-        """The clauses that hold, as they were written; none if that is not a list."""
+        """The satisfied clauses as written in the answer; empty if they are not a list."""
         listed = self.fields.get("satisfied_clauses")
         return [clause for clause in listed if isinstance(clause, str)] if isinstance(listed, list | tuple) else []
 
@@ -101,7 +101,7 @@ PROMPTS = Path(__file__).parent / "prompts"
 
 
 class PublishedSceneJudge(PublishedJudge):
-    """Knolling: one request for each class, and the published verdict on the objects as they were written.
+    """The published judge of Knolling: one request per class, and the published verdict on the objects as written.
 
     The system message is the instruction, the user message the image alone. Evidence, besides that of `judge_objects`:
 
@@ -112,12 +112,12 @@ class PublishedSceneJudge(PublishedJudge):
     prompt_folder = PROMPTS
 
     def __init__(self, chat: ChatModel, protocol: Followed = "published", prompts: Path | None = None) -> None:
-        """Create a judge that asks this chat model; the arguments are those of `PublishedJudge`."""
+        """Create a judge that asks the given chat model, with the arguments of `PublishedJudge`."""
         super().__init__(chat, protocol, {"prompt": "published-grounder"}, prompts)
         self._colors = json.dumps(list(vocabulary("knolling").words["color"]), indent=4)
 
     def questions(self, item: Item[object]) -> int:
-        """Return how many requests are sent per image of this item."""
+        """Return the number of requests per image of an item."""
         return len(item.spec.object_classes) if isinstance(item.spec, FormulaSpec) else 0
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
@@ -151,7 +151,7 @@ class PublishedSceneJudge(PublishedJudge):
 
 
 class PublishedClauseJudge(PublishedJudge):
-    """Natural: one request with the prompt and the lifted formula; the model's verdict decides.
+    """The published judge of Natural: one request with prompt and lifted formula, decided by the model's verdict.
 
     One user message, the text before the image. Evidence, all plain data:
 
@@ -163,11 +163,11 @@ class PublishedClauseJudge(PublishedJudge):
     prompt_folder = PROMPTS
 
     def __init__(self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None) -> None:
-        """Create a judge that asks this chat model; the arguments are those of `PublishedJudge`."""
+        """Create a judge that asks the given chat model, with the arguments of `PublishedJudge`."""
         super().__init__(chat, protocol, {"prompt": "published-clause-judge"}, prompts)
 
     def questions(self, item: Item[object]) -> int:
-        """Return how many requests are sent per image of this item."""
+        """Return the number of requests per image of an item."""
         return 1
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:

@@ -1,4 +1,4 @@
-"""FormulaSpec: what a FormalImg item asks for, and its fields in item records.
+"""The specification of a FormalImg item, and its fields in item records.
 
 In `items.jsonl`, `dsl` is the formula. `style` follows if the formula does not demand it outright, and `witness` (a
 scene in the published grounding format) if there is one. Published items have `cnf`, where it is not what `to_prenex`
@@ -53,7 +53,7 @@ NO_FORMULA = And(())
 
 @dataclass(frozen=True)
 class FormulaSpec:
-    """What an item of FormalImg asks for: a formula, optionally with a scene that proves it can be satisfied.
+    """The specification of a FormalImg item: a formula, optionally with a scene that proves it satisfiable.
 
     Attributes:
         formula: the logic of the prompt.
@@ -73,17 +73,17 @@ class FormulaSpec:
 
     @classmethod
     def of(cls, formula: Formula, witness: Scene | None = None) -> FormulaSpec:
-        """Return the spec of a formula, with the style that the formula demands outright."""
+        """Create the spec of a formula, with the style that the formula demands."""
         return cls(formula, witness, demanded_style(formula))
 
     @cached_property
     def object_classes(self) -> tuple[str, ...]:
-        """The classes that a grounder looks for: those that the formula mentions, sorted, or the published ones."""
+        """The classes that a grounder detects: the published ones, or those in the formula, sorted."""
         return self.formula_classes if self.classes is None else self.classes
 
     @property
     def formula_classes(self) -> tuple[str, ...]:
-        """The classes that the formula mentions, sorted."""
+        """The classes in the formula, sorted."""
         named = (
             atom.arguments[1] for atom in atoms(self.formula) if atom.predicate == "Is" and len(atom.arguments) == 2
         )
@@ -91,7 +91,7 @@ class FormulaSpec:
 
     @property
     def stated_classes(self) -> tuple[str, ...]:
-        """The classes that train and test items may not have in common."""
+        """The classes that must not occur in both train and test items."""
         return self.formula_classes
 
     @property
@@ -101,12 +101,12 @@ class FormulaSpec:
 
     @property
     def text(self) -> str:
-        """The formula as text, or the published text that is none."""
+        """The formula as text, or the published text if it is not a valid formula."""
         return str(self.formula) if self.unreadable is None else self.unreadable
 
     @property
     def unreadable_because(self) -> str:
-        """Why nobody can judge by the published text; empty if there is a formula."""
+        """The reason why the published text cannot be judged; empty if there is a formula."""
         if self.unreadable is None:
             return ""
         problem = formula_problem(self.unreadable)
@@ -114,7 +114,7 @@ class FormulaSpec:
 
 
 def demanded_style(formula: Formula) -> str | None:
-    """Return the style that a formula demands outright: a conjunct `(IsStyle '…')` at its top."""
+    """Return the style that a formula demands by a top-level conjunct `(IsStyle '…')`; None if there is none."""
     match formula:
         case Atom("IsStyle", (Value(word),)):
             return word
@@ -174,13 +174,13 @@ def known_spec(fields: dict[str, Any]) -> FormulaSpec:
 
 
 def asked_text(spec: FormulaSpec) -> str:
-    """Return the spec as one text for digests: the formula, and style and classes if the formula does not tell them."""
+    """Return the spec as one text for digests: the formula, and any style and classes that do not follow from it."""
     values = fields_of(spec, with_proof=False).values()
     return "\n".join(value if isinstance(value, str) else ", ".join(value) for value in values)
 
 
 def formula_problem(text: str) -> str | None:
-    """Return why a text is no closed formula whose K is known; None if it is one."""
+    """Return why a text is not a closed formula with a known K; None if it is."""
     formula, problems = try_parse(text)
     if formula is None:
         return str(problems[0])
@@ -192,7 +192,7 @@ def formula_problem(text: str) -> str | None:
 
 
 def _read_formula(record: Record, suite: str, k: int, tags: tuple[str, ...]) -> Formula | None:
-    """Return the formula of complexity `k` in `dsl`; None, with findings, if it has problems that no tag tells of."""
+    """Return the formula in `dsl` with complexity `k`; None, with findings, if it has untagged problems."""
     from formalimg.benchmarks.registry import suite as suite_of  # here, because kinds of suites need specs
 
     text = record.text("dsl")

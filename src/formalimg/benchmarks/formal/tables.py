@@ -1,4 +1,4 @@
-"""Tables of FormalImg below the main one: what a layout changes (Table 3), and long prompts of low K (Table 4)."""
+"""Additional tables of FormalImg: changes by layout (Table 3), and long prompts of low K (Table 4)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _MANY_OBJECTS = 10
 
 
 def formula_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-    """Return the tables, without rows where the runs have nothing to show in them."""
+    """Return the additional tables, which have no rows if no run is relevant to them."""
     return changes_by_layout(suite, runs, how), prompt_length_control(suite, runs, how)
 
 
 def changes_by_layout(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
-    """Return the numbers of each run with a layout minus those of the same model's run with the words alone."""
+    """Return the table of each layout run's numbers minus those of the same model's run on plain prompts."""
     pairs = [(run, plain) for run in runs if (plain := _plain_run(run, runs)) is not None]
     levels = sorted({level for run, plain in pairs for level in run.summary.levels.keys() & plain.summary.levels})
     rows = [TableRow((run.name, *_change_cells(run, plain, levels, how)), run.name) for run, plain in pairs]
@@ -65,7 +65,7 @@ def changes_by_layout(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted
 
 
 def prompt_length_control(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
-    """Return the rate at K 1 and 2 of items with ten objects, beside that at K = 10; for models that have such items.
+    """Return the table of pass rates at K 1 and 2 with ten objects, compared with those at K = 10.
 
     The two are runs of their own, unless one run has both kinds of items: those of one model make one row.
     """
@@ -106,7 +106,7 @@ def prompt_length_control(suite: Benchmark, runs: Sequence[SeenRun], how: HowCou
 
 
 def _at_longest(run: SeenRun, runs: Sequence[SeenRun]) -> Rate | None:
-    """Return the rate at the longest level: of the run, else of the first other one of its model, judge and setting."""
+    """Return the rate at the highest level, from the run itself or another run of the same model and setting."""
     manifest = run.record.manifest
 
     def is_alike(other: SeenRun) -> bool:
@@ -124,7 +124,7 @@ def _at_longest(run: SeenRun, runs: Sequence[SeenRun]) -> Rate | None:
 
 
 def _plain_run(run: SeenRun, runs: Sequence[SeenRun]) -> SeenRun | None:
-    """Return the run of the same model with the words alone, by the same judge where there is one."""
+    """Return the same model's run on plain prompts, preferably with the same judge; None if there is none."""
     manifest = run.record.manifest
     if not manifest.condition or manifest.task != "image":
         return None
@@ -156,7 +156,7 @@ def _change_cells(run: SeenRun, plain: SeenRun, levels: Sequence[int], how: HowC
 
 
 def _list_published_changes(suite: str, rows: Sequence[ReferenceRow], levels: Sequence[int]) -> Iterator[TableRow]:
-    """Yield the published rows minus those of the same model with the words alone."""
+    """Yield the published results minus those of the same model on plain prompts."""
     plain = {row.model: row for row in (_reference_rows(suite) if rows else ()) if not row.judge}
     for row in rows:
         if row.model in plain:
@@ -189,5 +189,5 @@ def _list_observations(run: SeenRun) -> list[Observation]:
 
 
 def _count_objects(formula: str) -> int:
-    """Return the number of objects that a formula speaks of: its variables."""
+    """Return the number of objects in a formula, which is that of its variables."""
     return sum(formula.count(f"({quantifier} ") for quantifier in ("exists", "forall", *COUNT_BOUNDS))

@@ -1,4 +1,4 @@
-"""Items with formulas in lines of text: one item with its clauses, and what many are made of."""
+"""Items with formulas as lines of text: single items with their clauses, and the census of many items."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STRUCTURAL = ("Is", "IsStyle")
 
 @dataclass
 class Census:
-    """Counts over a set of items of one suite."""
+    """Counts of the contents of a suite's items."""
 
     suite: str
     items: int = 0
@@ -33,20 +33,20 @@ class Census:
     patterns: Counter[str] = field(default_factory=Counter)
 
     def shares(self, counts: Counter[str], names: Iterable[str]) -> dict[str, float]:
-        """Return the frequency of each name relative to the mean over all of them."""
+        """Return the frequency of each name relative to the mean over all names."""
         listed = list(names)
         mean = sum(counts[name] for name in listed) / len(listed)
         return {name: counts[name] / mean if mean else 0.0 for name in listed}
 
     @property
     def predicate_shares(self) -> dict[str, float]:
-        """The relative frequencies of the predicates that are drawn."""
+        """The relative frequencies of the predicates that can be sampled."""
         names = [name for name in vocabulary(suite_of(self.suite).vocabulary).predicates if name not in STRUCTURAL]
         return self.shares(self.predicates, names)
 
     @property
     def unknown_predicates(self) -> dict[str, int]:
-        """How often predicates occur that the vocabulary of the suite does not have."""
+        """The number of occurrences of each predicate that is not in the suite's vocabulary."""
         predicates = vocabulary(suite_of(self.suite).vocabulary).predicates
         return {name: count for name, count in sorted(self.predicates.items()) if name not in predicates}
 
@@ -85,7 +85,7 @@ _BAR = 20
 
 
 def item_lines(item: Item[FormulaSpec]) -> Iterator[str]:
-    """Yield the formula of an item, its clauses, and the scene that proves it can be satisfied."""
+    """Yield the formula of an item, its clauses, and the scene that proves it satisfiable."""
     spec = item.spec
     yield f"{item.suite}/{item.id}, K = {item.level}\n\n{item.prompt}\n"
     yield from odd_meanings(item.tags)
@@ -103,7 +103,7 @@ def item_lines(item: Item[FormulaSpec]) -> Iterator[str]:
 
 
 def census_lines(suite: str, items: Sequence[Item[Any]]) -> Iterator[str]:
-    """Yield how often predicates and classes occur; 1.00 is the mean of their kind."""
+    """Yield the frequencies of predicates and classes, relative to the mean of their kind."""
     census = count_contents(suite, items)
     levels = ", ".join(f"K={level}: {count}" for level, count in sorted(census.levels.items()))
     yield f"{census.items} items of {suite} ({levels})"
@@ -123,7 +123,7 @@ def census_lines(suite: str, items: Sequence[Item[Any]]) -> Iterator[str]:
 
 
 def datasheet(suite: str, items: Sequence[Item[Any]]) -> Datasheet:
-    """Return what an export says of items, with counts of what they ask for."""
+    """Return the data sheet of items, with counts of their contents."""
     predicates: Counter[str] = Counter()
     classes: set[str] = set()
     quantified = witnesses = 0

@@ -1,1 +1,1 @@
-"""Authoring of CF-World: groups from laws, questions, outcomes without names, rare pairs, and human review."""
+"""Authoring of CF-World: groups for laws, questions, descriptions of outcomes, rare pairs, and human review."""

@@ -1,4 +1,4 @@
-"""Authoring of CF-World: the task that a user chooses, and the laws, groups and prompts that it is written from."""
+"""Choices for authoring CF-World: the task, and the laws, groups or prompts that it starts from."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PAIRS = 100  # as in the paper
 
 
 class Law(NamedTuple):
-    """A law to write groups about; the model chooses its field where there is none."""
+    """A law to write groups about; without a discipline, the model chooses one."""
 
     law: str
     discipline: str = ""
@@ -44,20 +44,20 @@ class Law(NamedTuple):
 
 
 class NamedOutcome(NamedTuple):
-    """A group whose explicit prompt names its outcome, to be described without names."""
+    """A group whose explicit prompt names its outcome, which is to be described without those names."""
 
     explicit: Item[CounterfactualSpec]  # the item that tells it (L2)
     implicit: str  # the prompt that does not (L3)
 
     @property
     def outcome(self) -> str | None:
-        """What the explicit prompt adds; None if it does not begin with the implicit one, letter by letter."""
+        """The outcome that the explicit prompt adds to the implicit one; None if it does not begin with that one."""
         start = f"{self.implicit} "
         return self.explicit.prompt.removeprefix(start) if self.explicit.prompt.startswith(start) else None
 
 
 class QuestionSet(NamedTuple):
-    """Questions to be written: for one prompt, and for all items that are judged by the same."""
+    """A set of questions to write: the item they are about, and the ids of all items that share them."""
 
     asked: Item[CounterfactualSpec]  # the item whose prompt and assessment point the questions are about
     # the ids of all items that get them: the implicit one of a group has those of the explicit one
@@ -66,7 +66,7 @@ class QuestionSet(NamedTuple):
 
 @dataclass(frozen=True)
 class CounterfactualChoices(WritingChoices):
-    """Sources of CF-World items."""
+    """The options for authoring CF-World items."""
 
     suites: ClassVar[str] = CF_WORLD
 
@@ -98,7 +98,7 @@ class CounterfactualChoices(WritingChoices):
 
 @cache
 def shipped_laws() -> tuple[Law, ...]:
-    """Return the laws of the shipped groups, each once."""
+    """Return the distinct laws of the shipped groups."""
     from formalimg.benchmarks.cfworld.items import builtin_groups  # here, since most plans are for other suites
 
     return tuple(dict.fromkeys(Law(group.law, group.discipline, group.branch) for group in builtin_groups()))
@@ -128,7 +128,7 @@ def named_outcomes(items: Iterable[Item[CounterfactualSpec]]) -> tuple[NamedOutc
 
 
 def question_sets(items: Iterable[Item[CounterfactualSpec]]) -> tuple[QuestionSet, ...]:
-    """Return the questions that prompts need, in their order; none for prompts without an assessment point.
+    """Return the question sets that the items need, in item order, skipping items without an assessment point.
 
     As in the published data, the factual prompt of a group has its own, and the other two share theirs; so the
     assessment point of one of the two is enough. Each prompt of the rule probe has its own.
@@ -240,14 +240,14 @@ _OPTIONS = {
 
 
 class CfWorldWriting(Authoring):
-    """How CF-World is written: groups from laws, questions, outcomes without names, or rare pairs."""
+    """Authoring of CF-World: groups for laws, questions, descriptions of outcomes, or rare pairs."""
 
     options = frozenset(("--task", "--laws", "--per-law", "--questions", "--items"))
     choices = CounterfactualChoices()
     level_of_groups = 2
 
     def choose(self, name: str, options: Mapping[str, Any]) -> tuple[str, WritingChoices]:
-        """Return the suite of the task that was chosen, and the laws, items or prompts that it is written from."""
+        """Return the suite of the chosen task, and the laws, items or prompts that the task starts from."""
         from formalimg.benchmarks.loader import load
 
         task, laws, items = options.get("--task"), options.get("--laws"), options.get("--items")
@@ -267,7 +267,7 @@ class CfWorldWriting(Authoring):
         )
 
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
-        """Return the size that follows from the laws, items or prompts."""
+        """Return the size of the run, which follows from the laws, items or prompts."""
         usual = _extent_of_questions(name, choices) if choices.prompts else _extent_of_items(name, choices, per_level)
         if levels not in ((), usual.levels):
             raise FormalimgError(f"{name} is always written with all its levels: leave --levels out")
@@ -277,7 +277,7 @@ class CfWorldWriting(Authoring):
         return usual
 
     def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
-        """Return the task of a plan; each loads what it needs."""
+        """Return the authoring task of a plan."""
         if plan.choices.prompts:
             from formalimg.benchmarks.cfworld.authoring.question_task import QuestionAuthoring
 
@@ -295,15 +295,15 @@ class CfWorldWriting(Authoring):
         return DescriptionAuthoring(plan, prompts)
 
     def is_checked(self, plan: AuthoringPlan) -> bool:
-        """Return whether a model checks what was written: questions are checked without one."""
+        """Return whether a model checks the answers; questions are checked without a model."""
         return not plan.choices.prompts
 
     def unit(self, plan: AuthoringPlan) -> str:
-        """Return what slots are for."""
+        """Return the name for what each slot holds, such as groups or pairs."""
         return "prompts" if plan.choices.prompts else _UNITS[plan.suite]
 
     def reviewing(self) -> Reviewing:
-        """Return how people review groups."""
+        """Return the interface for human review of groups."""
         from formalimg.benchmarks.cfworld.authoring.review_desk import GroupReviewing
 
         return GroupReviewing()

@@ -41,7 +41,7 @@ _WORD = re.compile(r"[a-z]+")
 
 
 def apply_description(answer: DescriptionAnswer, named: NamedOutcome) -> str | Rejection:
-    """Return the explicit prompt with the description in place of the outcome; all else stays, letter by letter."""
+    """Return the explicit prompt with its outcome replaced by the description, otherwise unchanged."""
     context = _find_context(answer.outcome, named)
     if isinstance(context, Rejection):
         return context
@@ -64,7 +64,7 @@ def apply_description(answer: DescriptionAnswer, named: NamedOutcome) -> str | R
 
 
 def _find_context(quoted: str, named: NamedOutcome) -> tuple[str, str] | Rejection:
-    """Return what stands before and after the outcome in the explicit prompt."""
+    """Return the text before and after the outcome in the explicit prompt."""
     prompt, shortened = named.explicit.prompt, truncate(quoted, 200, 50)
     if named.outcome is not None:
         if quoted.strip() != named.outcome.strip():
@@ -81,7 +81,7 @@ def _find_context(quoted: str, named: NamedOutcome) -> tuple[str, str] | Rejecti
 
 
 def _find_name_fault(answer: DescriptionAnswer, described: str, source: NamedOutcome) -> Rejection | None:
-    """Return why the names are not those of the outcome, tell nothing new, or are not gone."""
+    """Reject names that are not in the outcome, are all in the implicit prompt, or remain in the description."""
     implicit, outcome, description = (_ending_stems(text) for text in (source.implicit, answer.outcome, described))
     names = [stem for name in answer.named for stem in sorted(_ending_stems(name))]
     if any(stem not in outcome for stem in names) or not set(names) - implicit:
@@ -91,7 +91,7 @@ def _find_name_fault(answer: DescriptionAnswer, described: str, source: NamedOut
 
 
 def _find_wording_fault(answer: DescriptionAnswer, described: str) -> Rejection | None:
-    """Return why the sentence differs in more than its nouns, or describes them by a new comparison."""
+    """Reject a description that changes more than the nouns or adds a comparison."""
     comparison = find_comparison(described)
     if comparison is not None and comparison not in answer.outcome:
         return Rejection("comparison", f"says {comparison!r}")
@@ -105,7 +105,7 @@ def _find_wording_fault(answer: DescriptionAnswer, described: str) -> Rejection 
 
 
 def _ending_stems(text: str) -> frozenset[str]:
-    """Return the words without common endings."""
+    """Return the words of a text without common endings."""
     return frozenset(re.sub(r"(?<=\w{3})(ing|ed|es|s|e)$", "", word) for word in _WORD.findall(text.lower()))
 
 
@@ -119,12 +119,12 @@ class DescriptionAuthoring(AuthoringTask):
 
     @property
     def likeness(self) -> Similarity:
-        """There is one slot for each group, so that only the same words can come twice."""
+        """The rule for duplicates: there is one slot per group, so only identical prompts can repeat."""
         return Similarity(lambda spec: spec.group, lambda spec, other: True, "duplicate", None)
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """Return the described prompts and the versions of the templates."""
+        """Return the settings that shape the items: the prompts to describe and the template versions."""
         prompts = [[named.explicit.id, named.explicit.prompt, named.implicit] for named in self._named_outcomes]
         digest = hashlib.sha256(json.dumps(prompts, ensure_ascii=False).encode()).hexdigest()[:16]
         return {"outcomes": f"{len(prompts)}, sha256 {digest}", "prompts": self._texts.versions}
@@ -132,7 +132,7 @@ class DescriptionAuthoring(AuthoringTask):
     async def write(
         self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[CounterfactualSpec]:
-        """Return the explicit item with its outcome described."""
+        """Return the explicit item with its outcome described instead of named."""
         named = self._named_outcomes[slot.id]
         (way,) = draw_hints(("ways",), named.explicit.id, self._plan.seed, number)
         values = {
@@ -157,5 +157,5 @@ class DescriptionAuthoring(AuthoringTask):
         return replace(named.explicit, suite=CF_WORLD_DENOMINALISED, prompt=prompt, version=self._plan.version)
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
-        """Return how many outcomes were marked beforehand."""
+        """Return the number of accepted outcomes that were marked in advance."""
         return {"outcomes_marked": sum(self._named_outcomes[outcome.slot].outcome is not None for outcome in accepted)}

@@ -1,4 +1,4 @@
-"""Authoring task: CF-World groups from laws, with their checks and their files."""
+"""Authoring task: write CF-World groups for laws, check them, and store them in files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Questions = Mapping[int, tuple[WeightedQuestion, ...]]
 
 @dataclass(frozen=True)
 class WrittenGroup:
-    """A group with the questions a model wrote for it."""
+    """A group, with its questions if a model wrote them."""
 
     group: CounterfactualGroup
     # for level 1, and for 2 and 3 together under 2; none where they come from templates
@@ -55,7 +55,7 @@ class WrittenGroup:
         return [self._with_questions(item) for item in items_of_groups([self.group], version)]
 
     def denominalised(self, version: str = "") -> list[Item[CounterfactualSpec]]:
-        """Return the explicit item without the names of its outcome."""
+        """Return the explicit item with its outcome described instead of named."""
         return [self._with_questions(item) for item in denominalised_items([self.group], version)]
 
     def _with_questions(self, item: Item[CounterfactualSpec]) -> Item[CounterfactualSpec]:
@@ -70,7 +70,7 @@ def encode_questions(questions: Questions) -> dict[str, list[dict[str, Any]]]:
 
 
 def write_groups(groups: Iterable[CounterfactualGroup], folder: Path) -> Path:
-    """Write groups to `<folder>/groups.jsonl`, one per line; the file is replaced all at once."""
+    """Write groups to `<folder>/groups.jsonl`, one per line, replacing the file atomically."""
     text = "".join(json.dumps(asdict(group), ensure_ascii=False) + "\n" for group in groups)
     return atomic_write_text(folder / GROUPS_FILE, text)
 
@@ -94,7 +94,7 @@ def read_groups(path: Path) -> list[CounterfactualGroup]:
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """Parse a line of JSON."""
+    """Parse a line of JSON that must hold an object."""
     try:
         fields = loads_strict(line)
         json.dumps(fields, ensure_ascii=False).encode()
@@ -106,7 +106,7 @@ def parse_line(line: bytes) -> dict[str, Any]:
 
 
 def write_group_files(groups: Sequence[WrittenGroup], folder: Path, version: str) -> None:
-    """Write `groups.jsonl`, and the explicit items without names to a folder of their own: they are another suite."""
+    """Write `groups.jsonl`, and the explicit items with described outcomes to the subfolder `denominalised`."""
     write_groups([written.group for written in groups], folder)
     write_items([item for written in groups for item in written.denominalised(version)], folder / "denominalised")
 
@@ -120,7 +120,7 @@ _COMPARABLE = 0.3
 
 
 def parse_group(answer: GroupAnswer, law: Law, name: str) -> CounterfactualGroup | Rejection:
-    """Return the group of an answer, if its texts pass all checks."""
+    """Return the group in an answer, or a rejection if any of its texts fails a check."""
     texts = clean_fields({text: getattr(answer, text) for text in _TEXTS})
     if isinstance(texts, Rejection):
         return texts
@@ -140,14 +140,14 @@ def _plain_words(sentence: str) -> list[str]:
 
 
 def are_near_duplicates(group: CounterfactualGroup, other: CounterfactualGroup) -> bool:
-    """Return whether `check_groups` would call one of them a duplicate of the other, whatever their ids."""
+    """Return whether `check_groups` would report one of two groups as a duplicate of the other."""
     if any(_stem_overlap(getattr(group, text), getattr(other, text)) < _COMPARABLE for text in ("implicit", "outcome")):
         return False
     return any(problem.reason == "duplicate" for problem in check_groups([group, other]))
 
 
 def _stem_overlap(text: str, other: str) -> float:
-    """Return the share of all stems of two texts that both have."""
+    """Return the share of stems that two texts have in common (Jaccard index)."""
     union = word_stems(text) | word_stems(other)
     return len(word_stems(text) & word_stems(other)) / len(union) if union else 1.0
 
@@ -164,7 +164,7 @@ class GroupAuthoring(AuthoringTask):
 
     @property
     def likeness(self) -> Similarity:
-        """Groups are the same if `check_groups` says so."""
+        """The rule for duplicates: groups are the same if `check_groups` reports a duplicate."""
         return Similarity(
             lambda group: None,
             are_near_duplicates,
@@ -175,7 +175,7 @@ class GroupAuthoring(AuthoringTask):
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """Return the laws, the source of questions, and the versions of the templates."""
+        """Return the settings that shape the items: laws, source of questions, and template versions."""
         laws = hashlib.sha256(json.dumps(self._laws, ensure_ascii=False).encode()).hexdigest()[:16]
         return {
             "laws": f"{len(self._laws)}, sha256 {laws}",
@@ -187,7 +187,7 @@ class GroupAuthoring(AuthoringTask):
     async def write(
         self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[CounterfactualSpec]:
-        """Return the explicit item of a group."""
+        """Return the explicit item of a new group."""
         law_number, index = divmod(slot.id, self._choices.per_law)
         law = self._laws[law_number]
         hint = draw_hints(("places", "changes"), law.law, self._plan.seed, number * self._choices.per_law + index)
@@ -215,7 +215,7 @@ class GroupAuthoring(AuthoringTask):
         return WrittenGroup(group, questions).items(self._plan.version)[1]
 
     async def _write_questions(self, group: CounterfactualGroup, talk: Conversation) -> Questions:
-        """Return those of the factual image, and those of the explicit one, which are the implicit one's as well."""
+        """Return the questions for the factual image and those for the two counterfactual images."""
         if self._choices.questions == "template":
             return {}
         return {
@@ -227,7 +227,7 @@ class GroupAuthoring(AuthoringTask):
         }
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
-        """Return how many groups each field got, and which laws got fewer than planned."""
+        """Return the number of groups by field, and the laws with fewer groups than planned."""
         groups = [written.group for written in _written_groups(accepted)]
         fields = Counter(group.branch or group.discipline for group in groups)
         per_law = Counter(outcome.slot // self._choices.per_law for outcome in accepted)
@@ -235,7 +235,7 @@ class GroupAuthoring(AuthoringTask):
         return {"groups": len(groups), "by_field": dict(sorted(fields.items())), "laws_short_of_groups": short}
 
     def fewest_questions(self, first: str) -> int:
-        """Return how many questions a group takes at least; those of its images are two."""
+        """Return the minimum number of requests for a group; a model needs two more to write the questions."""
         return 4 if self._choices.questions == "model" else 2
 
     def items(self, stands: AuthoringState) -> tuple[Item[Any], ...]:
@@ -243,7 +243,7 @@ class GroupAuthoring(AuthoringTask):
         return tuple(item for written in _written_groups(stands.accepted) for item in written.items(self._plan.version))
 
     def write_companions(self, accepted: Sequence[AttemptOutcome], folder: Path) -> None:
-        """Write the groups, and their explicit items without names."""
+        """Write the groups file, and the explicit items with described outcomes."""
         write_group_files(_written_groups(accepted), folder, self._plan.version)
 
 

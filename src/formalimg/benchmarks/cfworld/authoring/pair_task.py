@@ -1,4 +1,4 @@
-"""Authoring task: prompts with a rare and a common partner of the same object."""
+"""Authoring task: write prompts that pair an object with a rare and with a common partner."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
 class ObjectPair(NamedTuple):
-    """An object, its two partners, and a prompt with each."""
+    """An object, its rare and its common partner, and a prompt for each pairing."""
 
     a: str
     rare: str
@@ -46,7 +46,7 @@ class ObjectPair(NamedTuple):
 
 
 def parse_pair(answer: PairAnswer) -> ObjectPair | Rejection:
-    """Return the pair of an answer, if its texts pass all checks."""
+    """Return the pair in an answer, or a rejection if any of its texts fails a check."""
     texts = clean_fields({name: getattr(answer, name) for name in ObjectPair._fields})
     if isinstance(texts, Rejection):
         return texts
@@ -78,7 +78,7 @@ def _find_content_fault(pair: ObjectPair) -> Rejection | None:
 
 
 def _find_frame_fault(pair: ObjectPair) -> Rejection | None:
-    """Return where the prompts differ in more than the partner and what has to go with it."""
+    """Reject prompts that differ in more than the partner and the words that go with it."""
     rare, common = _split_words(pair.rare_prompt), _split_words(pair.common_prompt)
     start = _count_shared(rare, common)
     end = _count_shared(rare[start:][::-1], common[start:][::-1])
@@ -91,7 +91,7 @@ def _find_frame_fault(pair: ObjectPair) -> Rejection | None:
 
 
 def _count_shared(words: Sequence[str], other_words: Sequence[str]) -> int:
-    """Return how many words two texts begin with in common."""
+    """Return the number of leading words that two texts share."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, other_words, strict=False)))
 
 
@@ -100,7 +100,7 @@ def _mentions_name(prompt: str, name: str) -> bool:
 
 
 def _split_words(text: str) -> list[str]:
-    """Return the words of a text; articles count as the same, since they go with what follows."""
+    """Return the words of a text, with "an" replaced by "a"."""
     return ["a" if word == "an" else word for word in _WORD.findall(text.lower())]
 
 
@@ -116,7 +116,7 @@ class PairAuthoring(AuthoringTask):
 
     @property
     def likeness(self) -> Similarity:
-        """Pairs are the same if they put the same objects together: the object and its rare partner."""
+        """The rule for duplicates: pairs are the same if they combine the same object and rare partner."""
         return Similarity(
             lambda pair: (frozenset(_split_words(pair.a)), frozenset(_split_words(pair.rare))),
             lambda pair, other: True,
@@ -127,7 +127,7 @@ class PairAuthoring(AuthoringTask):
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """Return the versions of the templates."""
+        """Return the settings that shape the items: the template versions."""
         return {"prompts": self._texts.versions}
 
     async def write(
@@ -152,7 +152,7 @@ class PairAuthoring(AuthoringTask):
         return items_of_pair(slot.id + 1, pair._asdict(), self._plan.version)[1]
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
-        """Return how many pairs there are; each gives two items."""
+        """Return the number of pairs, each of which has two items."""
         return {"pairs": len(accepted)}
 
     def items(self, stands: AuthoringState) -> tuple[Item[Any], ...]:

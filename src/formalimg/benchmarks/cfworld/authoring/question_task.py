@@ -1,4 +1,4 @@
-"""Authoring task: questions for prompts that exist, of CF-World (appendix C.2) or of its rule probe (section 5.1).
+"""Authoring task: questions for existing prompts of CF-World (appendix C.2) or its rule probe (section 5.1).
 
 They are asked for by our prompts or by the authors'. The authors' texts are filled with the prompt and its assessment
 points, and for groups with a section on whose laws hold, which is a text of its own. Their answer is a bare list, with
@@ -52,7 +52,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 def parse_questions(
     answers: Sequence[QuestionAnswer], shows: str, limits: Mapping[WrittenDimension, int] = _MOST
 ) -> tuple[WeightedQuestion, ...] | Rejection:
-    """Return the questions in order, with our weights, if their number is right and each makes sense."""
+    """Return the questions in canonical order with our weights, or a rejection if any of them is not valid."""
     counts = Counter(answer.dimension for answer in answers)
     for dimension, limit in limits.items():
         if not 1 <= counts[dimension] <= limit:
@@ -91,7 +91,7 @@ class ListedQuestions(TextAnswer):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read the list from the first bracket to the last."""
+        """Read the list between the first and the last square bracket."""
         entries = parse_json(text[text.find("[") : text.rfind("]") + 1])
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             raise ValueError("it is not a list of questions")
@@ -113,7 +113,7 @@ class ListedQuestions(TextAnswer):
 async def write_questions(
     texts: CounterfactualTemplates, talk: Conversation, prompt: str, rule: str, shows: str, *, factual: bool
 ) -> tuple[WeightedQuestion, ...]:
-    """Return the questions about an image of a group."""
+    """Return the questions about an image of a group, as written by the model."""
     if texts.is_published("write-scores"):
         section = texts.fill(f"questions-{'factual' if factual else 'counterfactual'}", {})
         values = {"input_prompt": prompt, "assessment_points": shows, "section": section}
@@ -125,7 +125,7 @@ async def write_questions(
 async def _write_rule_question(
     texts: CounterfactualTemplates, talk: Conversation, prompt: str, shows: str
 ) -> tuple[WeightedQuestion, ...]:
-    """Return the one question about a drawing in which a rule decides."""
+    """Return the single question about an image of the rule probe, as written by the model."""
     answers: Sequence[QuestionAnswer]
     if texts.is_published("write-rule-question"):
         values = {"input_prompt": prompt, "assessment_points": shows}
@@ -151,7 +151,7 @@ _COUNTERFACTUAL = "what these words themselves say of it, and what follows from 
 
 
 class QuestionAuthoring(AuthoringTask):
-    """Authoring of questions; a slot holds the questions of one prompt, and of the implicit one of its group."""
+    """Authoring of questions; a slot holds the questions of one prompt and of any prompt that shares them."""
 
     def __init__(self, plan: AuthoringPlan, prompts: Path | None) -> None:
         self._plan = plan
@@ -164,12 +164,12 @@ class QuestionAuthoring(AuthoringTask):
 
     @property
     def likeness(self) -> Similarity:
-        """Questions belong to their prompt: prompts that exist may be the same, and so may their questions."""
+        """The rule for duplicates: none, because existing prompts and their questions may repeat."""
         return Similarity(lambda spec: None, lambda spec, other: False, "duplicate", None, same_words=False)
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """Return the prompts with what decides, and the version of the template."""
+        """Return the settings that shape the items: prompts, assessment points, and template version."""
         prompts = [[item.id, item.level, item.prompt, item.spec.assessment] for item in self._items]
         digest = hashlib.sha256(json.dumps(prompts, ensure_ascii=False).encode()).hexdigest()[:16]
         return {"questions_for": f"{len(prompts)}, sha256 {digest}", "prompts": self._texts.versions}
@@ -177,7 +177,7 @@ class QuestionAuthoring(AuthoringTask):
     async def write(
         self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[CounterfactualSpec]:
-        """Return the item with its questions."""
+        """Return the item with its new questions."""
         item = self._sets[slot.id].asked
         shows, is_factual = item.spec.assessment, item.level == 1
         if self._is_of_rules:
@@ -188,18 +188,18 @@ class QuestionAuthoring(AuthoringTask):
         return replace(item, spec=replace(item.spec, questions=questions), version=self._plan.version)
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
-        """Return how many prompts have questions now, and those for which none can be written."""
+        """Return the number of prompts with questions, and the ids of prompts without an assessment point."""
         return {
             "prompts_with_questions": sum(len(self._sets[outcome.slot].items) for outcome in accepted),
             "prompts_without_assessment_point": [item.id for item in self._items if item.id not in self._covered],
         }
 
     def fewest_questions(self, first: str) -> int:
-        """Return how many questions it takes: the answer is checked without a model."""
+        """Return the minimum number of requests per slot: one, because the answer is checked without a model."""
         return 1
 
     def items(self, stands: AuthoringState) -> tuple[Item[Any], ...]:
-        """Return the prompts with the questions that were written for them, in their own order.
+        """Return the items with their new questions, in their original order.
 
         A prompt whose questions are missing is left out; one that has no assessment point stays as it is, unscored.
         """

@@ -1,4 +1,4 @@
-"""The review desk: decisions on a queue, one writer at a time, stored before they are confirmed."""
+"""The review desk: decisions about a queue, with one writer at a time, stored before they are confirmed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PATIENCE = 5.0
 
 @contextmanager
 def exclusive_access(path: Path) -> Iterator[None]:
-    """Hold the advisory lock of a file: a hidden file beside it, because the file itself is replaced."""
+    """Hold the advisory lock of a file, which is a hidden file beside it because the file itself is replaced."""
     try:
         file = path.with_name(f".{path.name}.lock").open("a+", encoding="utf-8")
     except OSError as error:
@@ -60,14 +60,14 @@ def _acquire_lock(file: IO[str], path: Path) -> None:
 
 
 class GroupReviewing(Reviewing):
-    """How people review groups of CF-World."""
+    """Human review of CF-World groups."""
 
     def export_queue(self, source: str, path: Path) -> int:
-        """Write groups to a queue."""
+        """Write groups to a review queue, and return how many there are."""
         return export_queue(source, path)
 
     def open_desk(self, path: Path) -> GroupDesk:
-        """Open a queue."""
+        """Open a review queue."""
         return GroupDesk(path)
 
     def import_queue(self, path: Path, folder: Path, version: str) -> ImportedReview:
@@ -80,10 +80,10 @@ class GroupReviewing(Reviewing):
 
 
 class GroupDesk:
-    """A queue that people decide about. The file is read anew each time, so what others write shows at once."""
+    """A review queue open for decisions; the file is read for each call, so that other writers' changes are seen."""
 
     def __init__(self, path: str | Path) -> None:
-        """Open a queue."""
+        """Open a review queue."""
         self.path = Path(path)
         self._file = self.path.resolve()  # a link stays a link, and what it leads to is written
         self._known: Mapping[bytes, ReviewLine] = {}
@@ -106,7 +106,7 @@ class GroupDesk:
         note: str | None = None,
         changes: Mapping[str, Any] | None = None,
     ) -> ReviewLine:
-        """Write a decision to the queue, and return the group as it now stands there.
+        """Write a decision to the queue, and return the group with that decision.
 
         What stands there already may be said again, however long ago the line was seen.
         """
@@ -133,7 +133,7 @@ class GroupDesk:
         return new
 
     def tried(self, name: str, changes: Mapping[str, Any]) -> ReviewLine:
-        """Return the group as it would be with changes, and with what the checker would find; nothing is written."""
+        """Return the group with changes applied and checked, without writing anything."""
         lines = self.lines()
         return _with_changes(lines, _find_place(lines, name), changes)
 
@@ -146,7 +146,7 @@ def _find_place(lines: Sequence[ReviewLine], name: str) -> int:
 
 
 def _with_changes(lines: Sequence[ReviewLine], index: int, changes: Mapping[str, Any]) -> ReviewLine:
-    """Return a line with other fields, and with what the checker finds in them."""
+    """Return a line with changed fields and the checker's findings about them."""
     line = lines[index]
     if not changes:
         return line
@@ -169,7 +169,7 @@ def _with_decision(line: ReviewLine, choice: Choice | None, note: str | None) ->
 
 
 def _require_no_repetition(line: ReviewLine, lines: Sequence[ReviewLine], index: int) -> None:
-    """Raise if an edited group repeats one that is kept and comes before it: such a queue could not be read back."""
+    """Raise an error if an edited group duplicates an earlier group that is kept."""
     if line.decision not in ("accept", "edit"):
         return
     if line.decision == "edit":

@@ -1,4 +1,4 @@
-"""The review queue: one line per group, with the findings of the checker and the decision; and what reviews decide."""
+"""The review queue: one line per group, with the checker's findings and the reviewer's decision."""
 
 from __future__ import annotations
 
@@ -82,17 +82,17 @@ class ReviewLine:
 
     @property
     def id(self) -> str:
-        """The name of the group."""
+        """The id of the group."""
         return self.group.id
 
     @property
     def field(self) -> str:
-        """The branch, or the discipline where there is none."""
+        """The branch of the group, or its discipline if it has no branch."""
         return self.group.branch or self.group.discipline
 
     @property
     def fields_on_offer(self) -> Mapping[str, Sequence[str]]:
-        """The disciplines and branches to choose from, with those of the group."""
+        """The disciplines and branches to choose from, including those of the group."""
         return {
             "discipline": list(dict.fromkeys((*get_args(Discipline), self.group.discipline))),
             "branch": list(dict.fromkeys((*get_args(Branch), self.group.branch))),
@@ -100,18 +100,18 @@ class ReviewLine:
 
     @property
     def searched_text(self) -> str:
-        """All texts of the group, and the note."""
+        """All texts of the group and the reviewer's note, for searching."""
         return "\n".join((*asdict(self.group).values(), self.note))
 
     @property
     def findings(self) -> list[str]:
-        """The findings of the checker; a file edited by hand may hold anything there."""
+        """The checker's findings as a list of text, even if the file was edited by hand."""
         if isinstance(self.problems, list):
             return [str(problem) for problem in self.problems]
         return [str(self.problems)] if self.problems else []
 
     def level_questions(self) -> list[LevelQuestions]:
-        """Return the weighted questions of the group; none if those in the file cannot score an image."""
+        """Return the weighted questions of the group; empty if the questions in the file are not valid."""
         try:
             items = {item.level: item.spec.questions for item in WrittenGroup(self.group, self.questions()).items()}
         except FormalimgError:
@@ -127,16 +127,16 @@ class ReviewLine:
 
     @property
     def is_changed(self) -> bool:
-        """Return whether the group differs from the exported one."""
+        """Whether the group differs from the exported one."""
         return digest_of(self.shown) != self.digest
 
     @property
     def version(self) -> str:
-        """The digest of all fields of the line."""
+        """The digest of all fields of the line, which identifies its version."""
         return digest_of(self._fields())
 
     def text(self) -> str:
-        """Return the line as it is stored."""
+        """Return the line as stored JSON."""
         return json.dumps(self._fields(), ensure_ascii=False)
 
     def kept(self) -> WrittenGroup | None:
@@ -156,7 +156,7 @@ class ReviewLine:
         return WrittenGroup(self.group, questions) if self.decision else None
 
     def objections(self, before: Sequence[CounterfactualGroup] = ()) -> list[str]:
-        """Return the problems of the group as it is now."""
+        """Return the problems of the group in its current form."""
         problems = [f"{problem.reason}: {problem.detail}" for problem in check_group(self.group, before)]
         if not all(text.isprintable() for text in asdict(self.group).values()):
             problems.insert(0, "with characters that cannot be printed")
@@ -167,7 +167,7 @@ class ReviewLine:
         return problems
 
     def questions(self) -> Questions:
-        """Return the questions that a model wrote, with their weights; none if they come from the template."""
+        """Return the questions written by a model, with their weights; empty if they come from the template."""
         written = self.own_questions
         if written is None or written == {}:
             return {}
@@ -193,7 +193,7 @@ class ReviewLine:
 
 
 def groups_to_review(source: str) -> list[WrittenGroup]:
-    """Return the groups of a folder that was written, of a file of groups, or those that ship, by their suite's name.
+    """Return the groups of an authoring folder, a groups file, or the shipped suite.
 
     Questions that are not from the template come along, so that nobody reviews a group without them.
     """
@@ -214,7 +214,7 @@ def groups_to_review(source: str) -> list[WrittenGroup]:
 
 
 def _find_own_questions(group: CounterfactualGroup, questions: Mapping[int, Any]) -> Questions:
-    """Return the questions of a group's items, unless they are those of the template."""
+    """Return the questions of a group's items; empty if they come from the template."""
     template = {item.level: item.spec.questions for item in WrittenGroup(group).items()}
     if all(questions.get(level, template[level]) == template[level] for level in template):
         return {}
@@ -226,7 +226,7 @@ def _find_own_questions(group: CounterfactualGroup, questions: Mapping[int, Any]
 
 
 def queue_lines(groups: Sequence[WrittenGroup]) -> list[str]:
-    """Return a line of JSON for each group: its fields, what the checker finds, and what a person has to fill in."""
+    """Return one line of JSON per group: its fields, the checker's findings, and empty fields for the decision."""
     problems: defaultdict[str, list[str]] = defaultdict(list)
     for problem in check_groups([written.group for written in groups]):
         problems[problem.group].append(f"{problem.reason}: {problem.detail}")
@@ -244,12 +244,12 @@ def queue_lines(groups: Sequence[WrittenGroup]) -> list[str]:
 
 
 def digest_of(fields: Mapping[str, Any]) -> str:
-    """Return the digest by which changes are noticed."""
+    """Return the digest that detects changes to fields."""
     return hashlib.sha256(json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
 def export_queue(source: str, path: Path) -> int:
-    """Write the review queue of some groups to a file, and return how many there are."""
+    """Write the review queue of a source to a file, and return the number of groups."""
     if path.exists():
         raise FormalimgError(f"{path} is there already, perhaps with decisions: choose another name")
     lines = queue_lines(groups_to_review(source))
@@ -269,7 +269,7 @@ def queue_bytes(path: Path) -> bytes:
 
 
 def parse_queue(content: bytes, path: Path, known: Mapping[bytes, ReviewLine] | None = None) -> dict[bytes, ReviewLine]:
-    """Return the lines of a queue by their text; those that are known already are not checked again."""
+    """Return the lines of a queue by their text, checking only those that are not in `known`."""
     lines: dict[bytes, ReviewLine] = {}
     names: set[str] = set()
     problems: list[str] = []
@@ -295,7 +295,7 @@ def parse_queue(content: bytes, path: Path, known: Mapping[bytes, ReviewLine] | 
 
 @dataclass
 class ReviewDecisions:
-    """Decisions of reviewers."""
+    """The decisions of the reviewers about a queue."""
 
     decisions: dict[str, str]  # of each group, by its id; empty for undecided ones
     notes: dict[str, str]  # what people wrote beside a group, by its id
@@ -305,7 +305,7 @@ class ReviewDecisions:
 
     @property
     def undecided(self) -> list[str]:
-        """Return the undecided groups."""
+        """The ids of the undecided groups."""
         return [name for name, decision in self.decisions.items() if not decision]
 
 
@@ -330,7 +330,7 @@ def read_review(path: Path) -> ReviewDecisions:
 
 
 def write_review(review: ReviewDecisions, folder: Path, version: str = "") -> Path | None:
-    """Write the accepted groups, their items and `review.json`; return where the items are, None if there are none."""
+    """Write the accepted groups, their items and `review.json`; return the items file, or None if there is none."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FormalimgError(f"{folder} already holds something: choose another folder, or empty it")
     counts = Counter(review.decisions.values())

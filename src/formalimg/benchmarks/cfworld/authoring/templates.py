@@ -1,4 +1,4 @@
-"""Prompts for writer and checker of CF-World, the forms of their answers, and checks of texts that tasks share."""
+"""Prompt templates for writer and checker of CF-World, their answer types, and text checks shared by the tasks."""
 
 from __future__ import annotations
 
@@ -121,10 +121,10 @@ _OURS = Path(__file__).parent / "prompts"
 
 
 class CounterfactualTemplates:
-    """Prompt templates of one task."""
+    """The prompt templates of one authoring task."""
 
     def __init__(self, names: Sequence[str], folder: Path | None = None) -> None:
-        """Read the texts."""
+        """Load the named templates; those in `folder` replace the shipped ones."""
         texts = load_prompts(_OURS, folder)
         self._texts = {name: texts[name] for name in names}
         if folder is not None and self.is_published("write-scores"):
@@ -133,26 +133,26 @@ class CounterfactualTemplates:
         self.versions = {name: text.version for name, text in self._texts.items()}
 
     def is_published(self, name: str) -> bool:
-        """Return whether a text is of the authors' form, which is filled with a prompt and its assessment points."""
+        """Return whether a template has the authors' form, with a placeholder for assessment points."""
         return name in self._texts and "assessment_points" in self._texts[name].placeholders
 
     def fill(self, name: str, values: Mapping[str, str]) -> str:
-        """Return a text with these values."""
+        """Return a template filled with values."""
         return self._texts[name].fill(values)
 
     def messages(self, name: str, values: Mapping[str, str]) -> tuple[str, str]:
-        """Return the system message, which may be empty, and the user message of a text."""
+        """Return the system message, which may be empty, and the user message of a filled template."""
         return system_and_user(self._texts[name], values)
 
 
 def first_objection(why: str, *demands: tuple[bool, Reason]) -> Rejection | None:
-    """Return the first demand that a checker finds unmet, with its comment; None if it accepts an answer."""
+    """Return a rejection for the first demand that is not met, with the checker's comment; None if all are met."""
     comment = truncate(" ".join(why.split()), 250, 50) or "no reason given"
     return next((Rejection(reason, comment) for is_met, reason in demands if not is_met), None)
 
 
 def clean_fields(fields: Mapping[str, str]) -> dict[str, str] | Rejection:
-    """Return the texts on one line each, if all of them can be part of a prompt."""
+    """Return each text on a single line, or a rejection if a text cannot be part of a prompt."""
     texts: dict[str, str] = {}
     for name, text in fields.items():
         line = clean_prompt(text)
@@ -174,13 +174,13 @@ def word_stems(text: str) -> frozenset[str]:
 
 
 def stem_share(text: str, inside: str) -> float:
-    """Return the share of a text's stems that another text has; 1 for a text without any."""
+    """Return the share of the stems of `text` that also occur in `inside`; 1 for a text without stems."""
     stems = word_stems(text)
     return len(stems & word_stems(inside)) / len(stems) if stems else 1.0
 
 
 def draw_hints(names: Sequence[str], topic: str, seed: int, number: int) -> tuple[str, ...]:
-    """Return one hint of each kind, to vary attempts; all combinations are used before one repeats."""
+    """Return one hint of each kind to vary attempts, using every combination before repeating any."""
     kinds = read_package_toml("authoring/hints.toml")
     combinations = list(product(*(kinds[name] for name in names)))
     random.Random(f"hints {VERSION} {' '.join(names)} {seed} {topic}").shuffle(combinations)

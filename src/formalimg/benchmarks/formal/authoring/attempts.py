@@ -1,4 +1,4 @@
-"""Attempts at FormalImg items: ask the writer, check by logic, ask the checker (paper, 2.3)."""
+"""Attempts at FormalImg items: ask the writer, check by logic, ask the checker (section 2.3 of the paper)."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ class FormulaAuthoring(AuthoringTask):
 
     @property
     def likeness(self) -> Similarity:
-        """Items are the same if their formulas say the same up to names and order."""
+        """The rule for duplicates: items are the same if their formulas agree up to names and order."""
         return Similarity(_formula_signature, _are_equivalent, "duplicate formula", _NEAR)
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """Return the versions of the templates."""
+        """Return the settings that shape the items: the template versions."""
         return {"prompts": self._texts.versions}
 
     async def write(
         self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[FormulaSpec]:
-        """Return an item whose formula is sound and whose checker agrees.
+        """Return an item whose formula passed all checks and whose prompt the checker accepted.
 
         Notes: `agreement`, what our own reader says of the words; `polished`, whether the checker mended them.
         """
@@ -89,7 +89,7 @@ class FormulaAuthoring(AuthoringTask):
         return accept(await talk.ask("checker", text, Review))
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
-        """Return how many prompts the checker mended, and what our own reader said of the words."""
+        """Return the number of prompts that the checker edited, and the agreement found by our own parser."""
         readings = Counter(outcome.notes.get("agreement") or "not understood" for outcome in accepted)
         return {
             "polished": sum(bool(outcome.notes.get("polished")) for outcome in accepted),
@@ -98,7 +98,7 @@ class FormulaAuthoring(AuthoringTask):
 
 
 def _mend_words(review: Review, words: str, may_mend: bool) -> str | Rejection:
-    """Return the words to go on with, or why there are none."""
+    """Return the prompt to continue with, possibly edited by the checker, or a rejection."""
     reason = truncate(" ".join(review.reason.split()), 250, 50) or "no reason given"
     if not review.plausible:
         return Rejection("check: implausible", reason)

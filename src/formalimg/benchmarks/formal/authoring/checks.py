@@ -63,14 +63,14 @@ _SOMETHING_ELSE = Scene.of([SceneObject(_OTHER, Box(100, 100, 200, 200), _OTHER,
 
 
 class CheckedFormula(NamedTuple):
-    """A formula that passed all checks, with its witness for Knolling."""
+    """A formula that passed all checks, with its witness if it is for Knolling."""
 
     formula: Formula
     witness: Scene | None
 
 
 def check_formula(text: str, assignment: Assignment, *, seed: int = 0) -> CheckedFormula | Rejection:
-    """Check a formula written for an assignment."""
+    """Check a written formula against its assignment; return it, or a rejection."""
     written, problems = try_parse(text)
     if written is None:
         return _reject_problems(problems)
@@ -152,7 +152,7 @@ def _check_showable(formula: Formula, suite: str, seed: int) -> CheckedFormula |
 
 
 def _why_not_comfortably(formula: Formula) -> Rejection:
-    """A formula without a comfortable scene is given up; whether it has any scene is still good to know."""
+    """Return the rejection of a formula without a comfortable scene, after checking whether it has any scene."""
     try:
         result = solve(formula, effort=_EFFORT)
     except SolverLimitError as error:
@@ -187,7 +187,7 @@ _SYMMETRIC = ("AlignedHorizontally", "AlignedVertically", "NextTo")
 
 
 def find_agreement(words: str, formula: Formula, suite: str) -> Agreement:
-    """Whether an instruction in English says what a formula says."""
+    """Return whether an English prompt and a formula have the same meaning."""
     try:
         understood, exact = understand(words, suite)
     except WordingError:
@@ -212,7 +212,7 @@ def _has_count(formula: Formula) -> bool:
 
 
 def _compare_formulas(first: Formula, second: Formula) -> Agreement:
-    """Looks for a scene in which exactly one of two Knolling formulas holds."""
+    """Search for a scene in which exactly one of two Knolling formulas holds."""
     if any(_differ_in_a_witness(holds, fails) for holds, fails in ((first, second), (second, first))):
         return "different"
     if max(complexity(first), complexity(second)) > _MOST_FOR_A_PROOF:
@@ -241,7 +241,7 @@ def _differ_in_a_witness(holds: Formula, fails: Formula) -> bool:
 
 
 def _one_way(formula: Formula, converse: Mapping[str, str]) -> Formula:
-    """The formula with relations that can be said both ways said in one, or in both."""
+    """Return the formula with converse relations replaced, and symmetric relations stated in both directions."""
 
     def turned(part: Formula) -> Formula:
         match part:

@@ -1,4 +1,4 @@
-"""Authoring of items with formulas: their levels, and the task."""
+"""Authoring of items with formulas: the size of a run, and the authoring task."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _USUAL = AuthoringExtent(tuple(range(1, 11)), 200, 6)
 
 
 class FormulaWriting(Authoring):
-    """How items with formulas are written: words and a formula, and a check that they say the same."""
+    """Authoring of items with formulas: a prompt with a formula, and a check that they agree."""
 
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
-        """Return the size of the published suites."""
+        """Return the size of the published suites; raise an error for levels outside 1 to 10."""
         if not set(levels) <= set(_USUAL.levels):
             raise FormalimgError("levels must lie between 1 and 10, as in --levels 1-10")
         return _USUAL
 
     def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
-        """Return the task of a plan."""
+        """Return the authoring task of a plan."""
         from formalimg.benchmarks.formal.authoring.attempts import FormulaAuthoring  # heavy, and plans do without it
 
         return FormulaAuthoring(plan, prompts)

@@ -1,4 +1,4 @@
-"""Assignments for writers (paper, 2.3: the generation configuration), and the prompt templates filled with them.
+"""Assignments for writers (section 2.3 of the paper), and the prompt templates filled with them.
 
 The authors' texts have other fields: the whole language, and the parameters or the instruction as JSON. The script that
 fills them is not published; the names of the parameters are those of the examples in their texts.
@@ -64,7 +64,7 @@ class PublishedDraft(BaseModel):
 
     @property
     def as_ours(self) -> Draft:
-        """The same in our form."""
+        """The draft, converted to our form."""
         return Draft(thoughts="", prompt=self.natural_language_description, formula=self.dsl_representation)
 
 
@@ -78,7 +78,7 @@ class PublishedReview(BaseModel):
 
     @property
     def as_ours(self) -> Review:
-        """The same in our form; the authors' checker gives no reasons."""
+        """The review, converted to our form; the authors' checker gives no reasons."""
         return Review(
             thoughts="",
             plausible=not self.is_contradictory,
@@ -101,7 +101,7 @@ _WORDS_OF_A_KIND = 6
 
 @dataclass(frozen=True)
 class Assignment:
-    """Requirements for one item."""
+    """The requirements for one item."""
 
     suite: str  # whose vocabulary it is written in
     level: int  # the K it must have
@@ -114,7 +114,7 @@ class Assignment:
 
 
 def draw_assignment(plan: AuthoringPlan, slot: Slot, attempt: int) -> Assignment:
-    """The assignment of an item's n-th attempt: another for each attempt, and always the same for the same plan."""
+    """Return a random assignment for an attempt, reproducible from the plan, slot and attempt number."""
     chance = random.Random(f"write {VERSION} {plan.suite} {plan.seed} {slot.level} {slot.id} {attempt}")
     words = vocabulary(plan.suite)
     predicates = _draw_predicates(plan.suite, slot.level, chance)
@@ -134,7 +134,7 @@ def draw_assignment(plan: AuthoringPlan, slot: Slot, attempt: int) -> Assignment
 
 
 def _draw_predicates(suite: str, level: int, chance: random.Random) -> tuple[str, ...]:
-    """Something to say of single objects, and from K = 2 on something to relate them by."""
+    """Return random predicates: at least one for single objects, and from K = 2 on one between objects."""
     predicates = vocabulary(suite).predicates.values()
     single = [entry.name for entry in predicates if _count_variables(entry) == 1 and entry.name != "Is"]
     relating = [entry.name for entry in predicates if _count_variables(entry) == 2]
@@ -173,14 +173,14 @@ _OURS = Path(__file__).parent / "prompts"
 
 
 class FormulaTemplates:
-    """The two prompt templates of a suite.
+    """The prompt templates of a suite, for the writer and the checker.
 
     Attributes:
         versions: of the texts, by name.
     """
 
     def __init__(self, suite: str, folder: Path | None = None) -> None:
-        """Read the texts."""
+        """Load the templates of a suite; those in `folder` replace the shipped ones."""
         texts = load_prompts(_OURS, folder)
         self._write, self._check = texts[f"write-{suite}"], texts[f"check-{suite}"]
         self._suite = suite
@@ -193,18 +193,18 @@ class FormulaTemplates:
 
     @property
     def writes_as_published(self) -> bool:
-        """Whether the writer is sent a text of the authors' form."""
+        """Whether the writer's prompt template has the authors' form."""
         return "instruction" in self._write.placeholders
 
     @property
     def checks_as_published(self) -> bool:
-        """Whether the checker is sent a text of the authors' form."""
+        """Whether the checker's prompt template has the authors' form."""
         return "sample_to_check" in self._check.placeholders
 
     def allowed(self, assignment: Assignment) -> Assignment:
-        """Return what a formula may use: what is on offer; with the authors' text, what that allows.
+        """Return the assignment, extended to the whole language if the writer's template has the authors' form.
 
-        It offers the whole language. In Knolling, predicates are still those of the assignment.
+        In Knolling, the predicates are still those of the assignment.
         """
         if not self.writes_as_published:
             return assignment

@@ -1,1 +1,1 @@
-"""Synthesis: formulas drawn from a vocabulary, proven satisfiable, and put into English."""
+"""Synthesis: formulas sampled from a vocabulary, proven satisfiable, and translated into English."""

@@ -1,4 +1,4 @@
-"""Item generator: draw a formula, prove that it can be satisfied, write its prompt.
+"""Item generator: sample a formula, prove it satisfiable, write its prompt.
 
 Every item has a random generator of its own, seeded by the recipe and the item's slot, so that items can be generated
 in any order and by several processes, and come out the same. A rejected draw is followed by the next one.
@@ -66,12 +66,12 @@ _MAX_JOBS = 64
 
 
 class SynthesisError(FormalimgError):
-    """Items that cannot be generated."""
+    """Raised if items cannot be generated."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which items to generate."""
+    """The settings that determine which items are generated."""
 
     suite: str  # `knolling`, `knolling-counts` or `natural`
     levels: tuple[int, ...] = tuple(range(1, 11))  # the levels (K) to make items of
@@ -84,7 +84,7 @@ class Recipe:
 
     @property
     def version(self) -> str:
-        """The version of the items: that of the default ones; empty for others."""
+        """The version of the items: that of the default items for their recipe, empty for others."""
         default = Recipe(self.suite, suite(self.suite).bands["Overall"])
         return VERSION if self == default else ""
 
@@ -105,7 +105,7 @@ class Recipe:
 
 
 class ItemSlot(NamedTuple):
-    """One item of a recipe: its id, its level, and the first draw to try."""
+    """A slot for one item of a recipe: its id, its level, and the first draw to try."""
 
     id: int
     level: int
@@ -129,7 +129,7 @@ class _SynthesisAttempt(NamedTuple):
 def make_items(
     recipe: Recipe, *, jobs: int = 1, on_progress: Callable[[int], None] = lambda count: None
 ) -> SynthesisResult:
-    """Generate all items of a recipe; the same recipe gives the same items with any number of jobs."""
+    """Generate all items of a recipe; the result does not depend on the number of jobs."""
     slots = [
         ItemSlot(number * recipe.per_level + index, level)
         for number, level in enumerate(recipe.levels)
@@ -170,7 +170,7 @@ def _make_attempts(recipe: Recipe, slots: list[ItemSlot], jobs: int) -> Iterator
 
 
 def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
-    """Generate one item: the first draw, from the given one on, that can be satisfied and worded."""
+    """Generate one item from the first draw, starting at the slot's, that is satisfiable and can be worded."""
     given_up: Counter[str] = Counter()
     has_forall: bool | None = None
     """As the first that turned out to be odd: most of these have a `forall`, and its share is to stay."""
@@ -243,7 +243,7 @@ def _classes_repeat(formula: Formula) -> bool:
 
 
 def _prove_formula(name: str, formula: Formula, seed: int) -> FormulaSpec | str:
-    """Return the spec of a satisfiable formula with its witness; else the reason of rejection.
+    """Return the spec of a satisfiable formula with its witness, or the reason for rejecting it.
 
     A formula that holds only by the slack of the rules, or in a scene on a knife's edge, is rejected too: no model
     could be blamed for missing it.
@@ -265,7 +265,7 @@ def _has_forall(formula: Formula) -> bool:
 
 
 def _write_soundly(name: str, formula: Formula, seed: int) -> tuple[str, str | None]:
-    """Return the prompt of a formula, and why a reader would not sign it, if so."""
+    """Return the prompt of a formula, and the reason to reject it as odd or None."""
     words = suite(name).vocabulary
     oddity = ReadScene(formula).find_oddity() if words in COVERED else None
     if oddity:
@@ -283,7 +283,7 @@ def _recipe_tags(recipe: Recipe) -> tuple[str, ...]:
 
 
 class FormulaSynthesis(Synthesis):
-    """Sampling of items with formulas, as users ask for it."""
+    """Synthesis of items with formulas, for the options of `formalimg items synth`."""
 
     suites = "knolling and natural"
     options = frozenset(("--objects", "--connectives", "--jobs"))
@@ -293,13 +293,13 @@ class FormulaSynthesis(Synthesis):
 
     @property
     def counting(self) -> str | None:
-        """The suite that counts objects in the same words."""
+        """The suite that counts objects with the same vocabulary."""
         return COUNTS if suite(self._suite).vocabulary == suite(COUNTS).vocabulary else None
 
     def plan(
         self, levels: tuple[int, ...] | None, per_level: int | None, seed: int, options: Mapping[str, Any]
     ) -> SynthesisPlan:
-        """Return the recipe, ready to be made in one process per core unless the options say otherwise."""
+        """Return the sampling plan of a recipe, with one process per core unless the options specify a number."""
         recipe = Recipe(
             self._suite,
             levels or suite(self._suite).bands["Overall"],

@@ -1,4 +1,4 @@
-"""Geometric implication by difference constraints: which atoms follow from others, or contradict them.
+"""Geometric implication by difference constraints: which atoms follow from other atoms or contradict them.
 
 All geometric rules compare two measures, so that what follows from what among them is a question of shortest paths:
 x - y <= 3 and y - z <= 4 give x - z <= 7, and nothing else can. Coordinates are counted in halves, so that centres are
@@ -30,7 +30,7 @@ _AXES = (("xmin", "center_x", "xmax"), ("ymin", "center_y", "ymax"))
 
 
 class DifferenceBound(NamedTuple):
-    """An upper bound on a difference: larger - smaller <= limit."""
+    """An upper bound on a difference: `larger - smaller <= limit`."""
 
     larger: Quantity
     smaller: Quantity
@@ -61,7 +61,7 @@ class DifferenceConstraints:
         return self.possible and (opposite is None or opposite + bound.limit >= 0)
 
     def add(self, bound: DifferenceBound) -> None:
-        """Add a bound and all that follows."""
+        """Add a bound with all bounds that follow from it."""
         if self.follows(bound):
             return
         larger, smaller, limit = bound
@@ -79,7 +79,7 @@ class DifferenceConstraints:
 
 
 def follows_from(bounds: Sequence[DifferenceBound], target: DifferenceBound) -> bool:
-    """Return whether a bound follows from consistent others, by a shortest path."""
+    """Return whether a bound follows from other, consistent bounds, by searching for a shortest path."""
     outgoing: dict[Quantity, list[DifferenceBound]] = {}
     for bound in bounds:
         outgoing.setdefault(bound.larger, []).append(bound)
@@ -108,7 +108,7 @@ class GeometricFacts:
             self.add(atom)
 
     def add(self, atom: Atom) -> None:
-        """Add an atom as a fact. Atoms without a geometric rule are ignored."""
+        """Add an atom as a fact; atoms without a geometric rule are ignored."""
         for bound in self._introduced(atom, self._reading):
             self._known.add(bound)
 
@@ -122,12 +122,12 @@ class GeometricFacts:
         return all(self._known.allows(bound) for bound in self._introduced(atom, self._reading))
 
     def implies(self, atom: Atom) -> bool:
-        """Return whether the atom follows from the facts, however clearly."""
+        """Return whether the atom follows from the facts, by whatever margin."""
         bounds = self._introduced(atom, _BARE)
         return bool(bounds) and all(self._known.follows(bound) for bound in bounds)
 
     def _introduced(self, atom: Atom, reading: Reading) -> list[DifferenceBound]:
-        """Return the bounds of an atom, after adding what is true of the boxes of its objects."""
+        """Return the bounds of an atom, after adding the bounds of its objects' boxes."""
         for name in atom.variables:
             if name not in self._named:
                 self._named.add(name)
@@ -137,7 +137,7 @@ class GeometricFacts:
 
 
 def find_redundant(atoms: list[Atom], reading: Reading = _BARE) -> list[Atom]:
-    """Return the atoms that follow from the others as they are read, given consistent atoms."""
+    """Return the atoms that follow from the others under a reading, given consistent atoms."""
     names = dict.fromkeys(name for atom in atoms for name in atom.variables)
     certain = [bound for name in names for bound in _of_every_box(name)]
     stated = [_atom_bounds(atom, reading) for atom in atoms]
@@ -151,7 +151,7 @@ def find_redundant(atoms: list[Atom], reading: Reading = _BARE) -> list[Atom]:
 
 
 def _of_every_box(name: str) -> Iterator[DifferenceBound]:
-    """Yield what is true of every box: its edges around its centre, on the canvas."""
+    """Yield the bounds that hold for every box: its edges around its centre, on the canvas."""
     for low, center, high in _AXES:
         yield DifferenceBound(ZERO, (name, low), 0)
         yield DifferenceBound((name, low), (name, center), -1)
@@ -160,7 +160,7 @@ def _of_every_box(name: str) -> Iterator[DifferenceBound]:
 
 
 def _atom_bounds(atom: Atom, reading: Reading) -> list[DifferenceBound]:
-    """Return the bounds of an atom that holds as it is read; none if it has no geometric rule."""
+    """Return the bounds implied by an atom under a reading; empty if it has no geometric rule."""
     beyond = -max(1, 2 * reading.margin)
     if atom.predicate in UNARY_RULES:
         rule = UNARY_RULES[atom.predicate]

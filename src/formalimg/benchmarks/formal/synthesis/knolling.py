@@ -1,4 +1,4 @@
-"""Synthesis of Knolling formulas: objects laid out flat, related by geometric rules (paper, 2.2 and appendix A)."""
+"""Synthesis of Knolling formulas: objects laid out flat, related by geometric rules (section 2.2, appendix A)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SAME_THING: tuple[frozenset[str], ...] = (
 
 
 def draw_knolling(level: int, rng: random.Random, *, counting: bool = False) -> Formula | None:
-    """Draw a formula of the given level, with counts or without; None if this draw is rejected.
+    """Sample a formula of the given level, optionally with counts; None if the draw is rejected.
 
     It hangs together in one component, says nothing that follows from the rest of it as people read it, and calls
     nothing larger than what is larger by nature.
@@ -133,14 +133,14 @@ def _draw_properties(names: tuple[str, ...], rng: random.Random) -> Iterator[Ato
 
 
 def _is_against_nature(atom: Atom, skeleton: Skeleton) -> bool:
-    """Return whether an object is called larger than another that is clearly longer, or clearly covers more."""
+    """Return whether an atom calls an object larger than another that is clearly longer or covers more area."""
     if atom.predicate not in ("LargerThan", "SmallerThan"):
         return False
     return _is_smaller_by_nature(atom.variables[:: 1 if atom.predicate == "LargerThan" else -1], skeleton)
 
 
 def _is_smaller_by_nature(pair: Sequence[str], skeleton: Skeleton) -> bool:
-    """Return whether the second object of a pair is clearly longer than the first, or clearly covers more."""
+    """Return whether the second object of a pair is clearly longer than the first or covers more area."""
     classes = dict(zip(skeleton.names, skeleton.classes, strict=True))
     first, second = (classes[name] for name in pair)
     return any(
@@ -151,7 +151,7 @@ def _is_smaller_by_nature(pair: Sequence[str], skeleton: Skeleton) -> bool:
 
 
 def _is_odd_count(name: str, atoms: Sequence[Atom], skeleton: Skeleton) -> bool:
-    """Return whether a count would be odd to read, or asks for what is so anyway.
+    """Return whether a count would be confusing to read or demand nothing.
 
     "Every cup is above exactly two forks" leaves open how many there are; "in one column with the keys and in one
     column with the shoe" is hard to imagine; and any pen is smaller than a cutting board.
@@ -168,7 +168,7 @@ def _is_odd_count(name: str, atoms: Sequence[Atom], skeleton: Skeleton) -> bool:
 
 
 def _is_crowding(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
-    """Return whether an atom puts a second object in the center: two cannot both be in the middle."""
+    """Return whether an atom would put a second object in the center."""
     if atom.predicate != "InCenter":
         return False
     name = atom.variables[0]
@@ -177,14 +177,14 @@ def _is_crowding(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
 
 
 def _puts_two_in_one_place(atoms: Sequence[Atom]) -> bool:
-    """Return whether two objects are in one row and in one column: "at most two" of them would ask for nothing."""
+    """Return whether two objects share both a row and a column, and so could only be in the same position."""
     aligned = Counter(frozenset(atom.variables) for atom in atoms if atom.predicate in _ALIGNED)
     return max(aligned.values(), default=0) > 1
 
 
 @cache
 def _class_sizes() -> Mapping[str, Sequence[Sequence[float]]]:
-    """Return the usual lengths and widths of each class, in cm, one pair for each way in which it lies."""
+    """Return the usual lengths and widths of each class in cm, with one pair for each way of lying."""
     text = (files("formalimg.benchmarks.formal.synthesis") / "knolling.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
     other_sizes = tables["other_sizes"]
@@ -192,7 +192,7 @@ def _class_sizes() -> Mapping[str, Sequence[Sequence[float]]]:
 
 
 def _speaks_anew(atom: Atom, atoms: list[Atom]) -> bool:
-    """Return whether nothing of the same group is asserted of these objects yet."""
+    """Return whether no exclusive predicate of the same kind has been asserted of an atom's objects."""
     names = set(atom.variables)
     exclusive = _SAME_PAIR if len(names) == 2 else _SAME_THING
     present = {other.predicate for other in atoms if set(other.variables) == names}

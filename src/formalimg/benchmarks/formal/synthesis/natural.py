@@ -37,7 +37,7 @@ _STYLED = 0.97
 
 
 def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) -> Formula | None:
-    """Draw a formula of the given level; None if this draw is rejected.
+    """Sample a formula of the given level; None if the draw is rejected.
 
     It hangs together in one component, says nothing twice, and asserts nothing that the ontology calls implausible.
     """
@@ -63,7 +63,7 @@ def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) 
 
 
 def _draw_skeleton(level: int, classes: Sequence[str], ties: Sequence[Atom], rng: random.Random) -> Skeleton:
-    """Draw a skeleton; a `forall` inside comes where what follows it is tied to it."""
+    """Sample a skeleton; a `forall` inside precedes variables that are tied to it."""
     skeleton = draw_skeleton(level, classes, rng)
     if skeleton.pattern != "exists-forall":
         return skeleton
@@ -72,7 +72,7 @@ def _draw_skeleton(level: int, classes: Sequence[str], ties: Sequence[Atom], rng
 
 
 def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
-    """Return whether one object is in, on or held by every object of a class."""
+    """Return whether a single object is in, on or held by every object of a class."""
     if skeleton.forall_at is None:
         return False
     universal = skeleton.names[skeleton.forall_at]
@@ -83,7 +83,7 @@ def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
 
 
 def _speaks_of_every_akin(skeleton: Skeleton) -> bool:
-    """Return whether something is said of every object of a class while there is one that goes by its name too."""
+    """Return whether the formula quantifies over a class and also mentions a class with a similar name."""
     if skeleton.forall_at is None:
         return False
     universal = skeleton.classes[skeleton.forall_at]
@@ -91,12 +91,12 @@ def _speaks_of_every_akin(skeleton: Skeleton) -> bool:
 
 
 def is_possible_together(atoms: Sequence[Atom]) -> bool:
-    """Return whether places have room for all that comes with what is in them, and bearers bear all that is on it."""
+    """Return whether containers have room for all their contents, and bearers can carry all their load."""
     return not _is_overfull(atoms) and not _is_overloaded(atoms)
 
 
 def _is_overfull(atoms: Sequence[Atom]) -> bool:
-    """Return whether a place cannot have, or cannot show, all that is in it: a desk on a rug in a car, a closed bag."""
+    """Return whether a container is closed or lacks room for its contents, such as a desk on a rug in a car."""
     places = {atom.variables[1] for atom in atoms if atom.predicate == "In"}
     return any(
         Atom("HasState", (Variable(container), Value("closed"))) in atoms
@@ -106,14 +106,14 @@ def _is_overfull(atoms: Sequence[Atom]) -> bool:
 
 
 def _has_room(container: str, cls: str) -> bool:
-    """Return whether an object can be inside a place; what is open is judged by size alone."""
+    """Return whether an object fits inside a container; open containers are judged by size alone."""
     inside = ontology().entry(container).inside
     is_open = inside is not None and inside.shallow
     return ontology().fits(cls, container) if is_open else ontology().can("In", cls, container)
 
 
 def _find_contents(container: str, atoms: Sequence[Atom]) -> set[str]:
-    """Return what is in a place: what is said to be, and what is on, beside, in or held by any of that.
+    """Return the contents of a container, including objects on, beside, in or held by its contents.
 
     Who holds something in there may reach in from outside, unless it is a place for people.
     """
@@ -134,7 +134,7 @@ def _find_contents(container: str, atoms: Sequence[Atom]) -> set[str]:
 
 
 def _is_overloaded(atoms: Sequence[Atom]) -> bool:
-    """Return whether something is too much for what bears it by way of others: a bed on a rug that a woman holds."""
+    """Return whether an object is too heavy for an indirect bearer, such as a bed on a rug that a woman holds."""
     bearers: dict[str, tuple[str, Grip | Top | None]] = {}
     for atom in atoms:
         if atom.predicate in PLACED:
@@ -157,7 +157,7 @@ def _class_name(name: str) -> str:
 
 
 def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] | None:
-    """Draw the classes of the variables in order, each but the first with a relation to an earlier one."""
+    """Sample the classes of the variables in order, each after the first with a relation to an earlier one."""
     classes = vocabulary("natural").words["class"]
     ties: list[tuple[str, Atom | None]] = [(rng.choices(classes, _class_weights(classes))[0], None)]
     for position in range(1, level):
@@ -182,12 +182,12 @@ def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] 
 
 
 def _overlaps_any(cls: str, classes: Iterable[str]) -> bool:
-    """Return whether an object of a class may be one of another: "a piece of fruit and an orange" are two or one."""
+    """Return whether an object of a class may also belong to another: "a piece of fruit and an orange"."""
     return any(ontology().is_also(cls, other) or ontology().is_also(other, cls) for other in classes)
 
 
 def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> bool:
-    """Return whether a relation fits the others: an object has one place, a holder two hands, an animal one mouth."""
+    """Return whether a relation is compatible with the others: an object is in one location, a person has two hands."""
     if predicate not in PLACED:
         return True
     atom = _make_relation(predicate, first, second)
@@ -202,7 +202,7 @@ def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> 
 
 
 def _is_inside_fitting(first: str, second: str) -> bool:
-    """Is `inside` the word? Who wears a hat is in it, and who sits in a chair, but neither is inside."""
+    """Return whether "inside" is the right word, as it is not for a person in a hat or a chair."""
     container = ontology().entry(second)
     is_seat_or_dish = (
         container.inside is not None and container.inside.shallow and container.category in ("furniture", "kitchenware")
@@ -211,7 +211,7 @@ def _is_inside_fitting(first: str, second: str) -> bool:
 
 
 def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
-    """Yield attributes that suit their objects, at most two per object, and that go together."""
+    """Yield compatible random attributes that suit their objects, at most two per object."""
     level = len(skeleton.names)
     attributes: dict[str, list[tuple[str, str]]] = {name: [] for name in skeleton.names}
     for _ in range(max(1, round(level * _ATTRIBUTES + rng.random() - 0.5))):
@@ -237,7 +237,7 @@ def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
 
 
 def _is_unsaid(cls: str, word: str) -> bool:
-    """Return whether it would be odd to say this of a class, though it may be true."""
+    """Return whether an attribute would be unnatural for a class even if it may be true."""
     is_living = ontology().entry(cls).category in ("people", "animals")
     return word in _read_data()["unsaid"].get(cls, ()) or (not is_living and word in _read_data()["of_the_living"])
 
@@ -253,7 +253,7 @@ def _find_partners(predicate: str, cls: str, other_first: bool) -> tuple[str, ..
 
 @cache
 def _read_data() -> Mapping[str, Any]:
-    """Return the weight of each class when drawing, and what is not said of it.
+    """Return the sampling weight of each class, and the word lists that restrict sampling.
 
     Few classes can hold or contain objects, so that relations bring these up all the time. The weights, which were
     fitted to many draws, make up for that: in the end all classes come up about equally often.

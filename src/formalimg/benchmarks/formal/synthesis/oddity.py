@@ -1,4 +1,4 @@
-"""What the ontology allows and a reader would not sign: scenes of Natural that are odd to imagine or to read."""
+"""Checks for Natural scenes that the ontology allows but a reader would find odd."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PLACED = ("On", "In", "Holding")
 
 
 class Support(NamedTuple):
-    """What an object is on, in or held by."""
+    """The bearer of an object, and how the object is placed: on, in or held by it."""
 
     predicate: str
     bearer: str
 
 
 class ReadScene:
-    """What a formula says, as somebody reads it who imagines one picture. Its variables must have been renamed apart.
+    """The scene that a reader imagines for a formula whose variables have been renamed apart.
 
     Attributes:
         classes: what each object is.
@@ -54,7 +54,7 @@ class ReadScene:
         return {placed_object(atom): Support(atom.predicate, bearing_object(atom)) for atom in self._said(*PLACED)}
 
     def find_oddity(self) -> str | None:
-        """Return why a reader would not sign the scene; None if nothing is odd."""
+        """Return why a reader would find the scene odd; None if nothing is odd."""
         checks = {
             "odd state": self._has_odd_state(),
             "odd bearer": self._has_odd_bearer(),
@@ -76,7 +76,7 @@ class ReadScene:
         return False
 
     def _has_odd_bearer(self) -> bool:
-        """Return whether something rests on what bears nothing like it, or is where nobody would put it."""
+        """Return whether an object rests on an unsuitable bearer or is in an implausible location."""
         for atom in self._said(*PLACED):
             bearer, cls = self.classes[bearing_object(atom)], self.classes[placed_object(atom)]
             if (atom.predicate, bearer, cls) in _read_kept_out() or (
@@ -86,7 +86,7 @@ class ReadScene:
         return False
 
     def _holds_in_chains(self) -> bool:
-        """Return whether what is held bears anything, or an animal holds something while it is held."""
+        """Return whether a held object bears another, or a held animal holds an object."""
         for support in self.supports.values():
             outer = self.supports.get(support.bearer)
             if outer and outer.predicate == "Holding":
@@ -96,7 +96,7 @@ class ReadScene:
         return False
 
     def _can_be_beside(self, first: str, second: str) -> bool:
-        """Return whether two objects can be next to each other: both on the ground, or at the same place."""
+        """Return whether two objects can be next to each other: both on the ground, or with the same support."""
         first_support, second_support = self.supports.get(first), self.supports.get(second)
         if first_support is None or second_support is None:
             support, free = first_support or second_support, second if first_support else first
@@ -104,7 +104,7 @@ class ReadScene:
         return first_support == second_support and first_support.predicate != "Holding"
 
     def _may_share(self, support: Support, cls: str) -> bool:
-        """Return whether an object that is beside another one can be thought of as being where that is."""
+        """Return whether an object can be imagined on the same support as an object beside it."""
         container = self.classes[support.bearer]
         is_roomy = support.predicate == "On" or container in _read_data()["rooms"]
         if support.predicate == "Holding" or not is_roomy or _is_living(container):
@@ -114,7 +114,7 @@ class ReadScene:
         )
 
     def _is_odd_every(self, universal: str, inner: set[str]) -> bool:
-        """Return whether "every" is followed by what is true of single objects only.
+        """Return whether "every" is combined with a statement that makes sense for single objects only.
 
         What exists for each instance is related to it alone; nobody holds or wears what there is more than one of,
         and the place where all are has room for two.
@@ -141,19 +141,19 @@ class ReadScene:
 
 
 def speaks_of_one_after_every(prompt: str) -> bool:
-    """Return whether a sentence without "every" follows one with it, and so speaks of "the cup" as if it were one."""
+    """Return whether a sentence without "every" follows one with it, and so implies a single object."""
     words = [set(sentence.lower().replace(",", "").split()) for sentence in prompt.split(". ")]
     has_every = [not sentence.isdisjoint(("every", "all")) for sentence in words]
     return any(earlier and not later for earlier, later in pairwise(has_every))
 
 
 def placed_object(atom: Atom) -> str:
-    """Return the object whose place a relation states."""
+    """Return the object that a relation places."""
     return atom.variables[1] if atom.predicate == "Holding" else atom.variables[0]
 
 
 def bearing_object(atom: Atom) -> str:
-    """Return the object that is the place which a relation states."""
+    """Return the object that a relation makes the bearer or container of another."""
     return atom.variables[0] if atom.predicate == "Holding" else atom.variables[1]
 
 

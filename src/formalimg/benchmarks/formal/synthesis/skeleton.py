@@ -1,4 +1,4 @@
-"""Formula skeletons: variables, their classes, quantifiers and counts; and optional `or` and `not`."""
+"""Formula skeletons: variables with their classes, quantifiers and counts; optionally `or` and `not`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COLORS = {"knolling": "Has", "natural": "HasColor"}
 
 
 class ObjectNumber(NamedTuple):
-    """How many objects a counted variable stands for: "exactly three", "at most two"."""
+    """The number of objects that a counted variable stands for: "exactly three", "at most two"."""
 
     bound: CountBound
     number: int
@@ -47,7 +47,7 @@ class ObjectNumber(NamedTuple):
 
 @dataclass(frozen=True)
 class Skeleton:
-    """The variables of one component, in the order of their quantifiers; those that are counted come last.
+    """The variables of one component in quantifier order, with counted variables last.
 
     Nothing is counted for each instance of the `forall`.
     """
@@ -75,7 +75,7 @@ class Skeleton:
         return max(self.names.index(name) for name in atom.variables)
 
     def says_something_of_each(self, atoms: Sequence[Atom]) -> bool:
-        """Return whether something is asserted of the instances of the `forall`, if there is one.
+        """Return whether the atoms constrain every instance of the `forall`, if there is one.
 
         What exists for each instance is tied to it, and not only by what exists once: else it would read as a sentence
         about the whole image.
@@ -94,7 +94,7 @@ class Skeleton:
         return len(inner) > 1 or any(self.depth(atom) == split for atom in atoms)
 
     def formula(self, atoms: Sequence[Atom]) -> Formula:
-        """Return the formula of the classes and the atoms, each as far out as possible."""
+        """Return the formula of the classes and atoms, with each atom as far out as possible."""
         properties = [
             [Atom("Is", (Variable(name), Value(word)))] for name, word in zip(self.names, self.classes, strict=True)
         ]
@@ -128,7 +128,7 @@ class Skeleton:
 
 
 def draw_skeleton(level: int, classes: Sequence[str], rng: random.Random) -> Skeleton:
-    """Draw a skeleton with `level` variables of the given classes."""
+    """Sample a skeleton with `level` variables of the given classes."""
     shares = _PATTERN_SHARES if level > 1 else _SHARES_OF_ONE
     pattern = rng.choices(list(shares), list(shares.values()))[0]
     forall_at = {"exists": None, "forall": 0, "exists-forall": rng.randrange(1, level) if level > 1 else 0}[pattern]
@@ -147,7 +147,7 @@ def _bind_variables(names: Sequence[str], formula: Formula) -> Formula:
 
 
 def with_connectives(formula: Formula, suite: str, rng: random.Random) -> Formula:
-    """Replace one colour of the formula by a choice ("red or blue") or an exclusion ("not red"), if it has any.
+    """Replace one colour of the formula, if any, by a choice ("red or blue") or an exclusion ("not red").
 
     Colours are changed where they are asserted, not where they are the condition of a `forall`. The other colour of a
     choice suits the object as well.
@@ -218,7 +218,7 @@ _MAX_BESIDE_FORALL = 3
 
 
 def draw_counted_skeleton(level: int, classes: Sequence[str], rng: random.Random) -> Skeleton | None:
-    """Draw a skeleton with `level` variables of the given classes, one or more of them counted.
+    """Sample a skeleton with `level` variables of the given classes, at least one of them counted.
 
     None if it asks for more objects than an image has room for, or if no count asks for any.
     """
@@ -236,6 +236,6 @@ def draw_counted_skeleton(level: int, classes: Sequence[str], rng: random.Random
 
 
 def _draw_amount(largest: int, rng: random.Random) -> ObjectNumber:
-    """Draw a bound and a number. "At least one" is what `exists` says, and is not drawn."""
+    """Sample a bound and a number, except "at least one", which `exists` expresses."""
     bound = rng.choices(list(_BOUNDS), list(_BOUNDS.values()))[0]
     return ObjectNumber(bound, rng.randint(2 if bound == "at-least" else 1, largest))
