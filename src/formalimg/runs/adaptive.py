@@ -152,7 +152,7 @@ async def _look_at(
     make: Callable[[Sequence[Item[object]]], Awaitable[Mapping[str, bool]]],
     progress: Progress,
 ) -> Mapping[str, bool | None] | None:
-    """Return what became of the next images of a queue, of which so many are scored; None if the run was stopped."""
+    """Process items from the queue until `missing` of them are scored. Return None if the run was stopped."""
     outcomes: dict[str, bool | None] = {}
     scored = 0
     while scored < missing and len(outcomes) < len(queue):
