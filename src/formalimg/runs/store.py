@@ -290,7 +290,7 @@ class RunStore:
             self._database.executemany(statement, rows)
 
     def _require_rows(self) -> None:
-        """Refuse a database without a plan beside images: they would be generated, and paid for, again."""
+        """Raise an error if there are images but no planned items, since all would be generated and paid for again."""
         with run_database_errors(self.folder):
             is_planned = self._database.execute("SELECT 1 FROM pictures LIMIT 1").fetchone()
         has_manifest = (self.folder / MANIFEST_FILE).exists()

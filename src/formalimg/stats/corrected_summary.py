@@ -123,7 +123,7 @@ def _build_labelled_level(weight: float, images: Iterable[LabelledObservation]) 
 def _design_effects(
     levels: Sequence[LabelledLevel], images: Sequence[Sequence[LabelledObservation]]
 ) -> tuple[float, float]:
-    """Return the design effects of images and labels, which are 1 if each item has one image.
+    """Return the design effect for images and for labels, which is 1 if each item has one image.
 
     It is the variance of the corrected rate when items are drawn, divided by the variance when single images are.
     """

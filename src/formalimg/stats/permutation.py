@@ -168,7 +168,7 @@ def fisher_lower(part: int, whole: int, other_part: int, other_whole: int) -> fl
 
 @cache
 def errors_to_notice(whole: int, other_whole: int, alpha: float, least_share: float = 0.0) -> int | None:
-    """Return how many errors in a group are significant if the other group has none; None if no number is."""
+    """Return the smallest significant number of errors if the other group has none, or None if there is none."""
     for errors in range(1, whole + 1):
         if errors >= least_share * whole and fisher_lower(whole - errors, whole, other_whole, other_whole) <= alpha:
             return errors

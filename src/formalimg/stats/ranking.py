@@ -80,7 +80,7 @@ def spearman(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Has
 
 
 def kendall(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hashable] | None = None) -> Correlation:
-    """Compute Kendall's tau-b.
+    """Compute Kendall's tau-b, the probability of concordant minus that of discordant pairs.
 
     Ties count for neither, and the range is that of rankings with so many ties (tau-b). It is None for fewer than
     three pairs, and where all scores of one side are the same. The interval is the jackknife's over items, from four

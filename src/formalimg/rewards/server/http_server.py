@@ -105,7 +105,7 @@ def release_large_blocks() -> None:
 
 @contextlib.contextmanager
 def _sigterm_as_interrupt() -> Iterator[None]:
-    """Treat SIGTERM like SIGINT, so that both end the server regularly.
+    """Treat SIGTERM like SIGINT, so that both shut down the server gracefully.
 
     uvicorn finishes the requests under way, and then raises the signal again.
     """

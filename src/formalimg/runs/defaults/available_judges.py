@@ -1,6 +1,6 @@
 """Discovery of available judges: running local servers, configured API keys and installed libraries.
 
-And the refusal of a run without a judge: why there is none, and what is available here, with the line to type.
+It also builds the error for a run without a judge, with the reason, the available judges and the line to type.
 """
 
 from __future__ import annotations
