@@ -89,10 +89,10 @@ def require_supported(model: ImageModel, suite: str) -> None:
 def default_style(suite: str, model: ImageModel) -> StyleText:
     """Return the default style text for a model on a suite.
 
-    Knolling was published with a long text, and a short one for models that read few words. So the default is
-    long, for remote models, programs and functions alike, unless the model has an attribute `style`: `short` where its
-    text encoders read few tokens; `none` for built-in models, which know one style only, and for images that exist already, for
-    which nothing is sent.
+    Knolling was published with a long text, and a short one for models that read few words. So the default is long, for
+    remote models, programs and functions alike, unless the model has an attribute `style`: `short` where its text
+    encoders read few tokens; `none` for built-in models, which know one style only, and for images that exist already,
+    for which nothing is sent.
     """
     style: StyleText = getattr(model, "style", "long")
     return style if suite_of(suite).has_style_text and style in get_args(StyleText) else "none"
