@@ -1,4 +1,4 @@
-"""Rewards: a dense score from 0 to 1 for images, in process, for reinforcement learning."""
+"""Dense rewards from 0 to 1 for images, computed in process for reinforcement learning."""
 
 from formalimg._util.lazy import lazy_exports
 

@@ -1,4 +1,4 @@
-"""The reward of an image: a score from 0 to 1 with its parts, or why there is none; and errors that name a pair."""
+"""The reward of an image: a score from 0 to 1 with its parts, or the reason for a missing score."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RewardScore:
         reason: str = "",
         score: float | None = None,
     ) -> RewardScore:
-        """Return the reward that parts add up to."""
+        """Compute the reward from its parts."""
         if score is None:
             weight = sum([part.weight for part in parts])
             score = sum([part.score * part.weight for part in parts]) / weight if weight else float(passed)
@@ -52,12 +52,12 @@ class RewardScore:
 
     @classmethod
     def missing(cls, unscored: Unscored) -> RewardScore:
-        """Return a reward without a score, with the reason."""
+        """Build a reward without a score that records the reason."""
         detail = f"{unscored.reason}: {unscored.detail}" if unscored.detail else unscored.reason
         return cls(None, None, (), detail, unscored.reason, unscored.cost)
 
     def number(self, missing: Missing, index: int = 0) -> float | None:
-        """Return the score; or, if there is none, the value for the image with this index, or an error."""
+        """Return the score. If it is missing, return the value selected by `missing` or raise an error."""
         if self.score is not None:
             return self.score
         if missing == "error":
@@ -65,11 +65,11 @@ class RewardScore:
         return _MISSING_VALUES[missing]
 
     def without_parts(self) -> RewardScore:
-        """Return the same reward without its parts, and without a reason unless that says why there is no score."""
+        """Return the reward without its parts, and without its reason if it has a score."""
         return self if self.score is None else replace(self, parts=(), reason="")
 
     def to_json(self) -> dict[str, object]:
-        """Return the reward as plain data."""
+        """Convert the reward to plain data."""
         return {
             "score": self.score,
             "passed": self.passed,
@@ -81,7 +81,7 @@ class RewardScore:
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> RewardScore:
-        """Return the reward that `to_json` wrote."""
+        """Build a reward from the output of `to_json`."""
         match data:
             case {
                 "score": int() | float() | None as score,
@@ -99,7 +99,7 @@ class RewardScore:
 
 
 class PairError(FormalimgError):
-    """An image and its task, the pair with this index, that cannot be scored because of the task."""
+    """Raised when the task of the pair at `index` prevents it from being scored."""
 
     def __init__(self, index: int, cause: FormalimgError) -> None:
         self._cause = cause

@@ -1,4 +1,4 @@
-"""Reward functions: rewards in one call, and in the form in which RL trainers (Flow-GRPO) call for them."""
+"""Reward functions: rewards in a single call, and in the format expected by RL trainers (Flow-GRPO)."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class TrainerRewards(NamedTuple):
 
 
 class BatchScorer(Protocol):
-    """Anything that scores batches: a `Scorer` in process, or a client of a reward server."""
+    """An object that scores batches, such as a `Scorer` or a client of a reward server."""
 
     def score_all(self, pairs: Iterable[tuple[ImageLike, TaskLike]], *, parts: bool = True) -> list[RewardScore]:
-        """Return the rewards of images, in their order, with their parts or without."""
+        """Score the pairs in order, with or without parts."""
         ...
 
 
 class RewardFunction(Protocol):
-    """The function that trainers of the Flow-GRPO kind call with images, their prompts, and their metadata."""
+    """A reward function as called by Flow-GRPO trainers, with images, prompts and metadata."""
 
     def __call__(
         self, images: Iterable[ImageLike], prompts: Sequence[str], metadata: Sequence[Mapping[str, Any]]
@@ -88,7 +88,7 @@ def reward(
 def reward_function(
     scorer: BatchScorer | None = None, *, missing: Literal["nan", "zero", "error"] = "error", parts: bool = True
 ) -> RewardFunction:
-    """Return a function for trainers of the Flow-GRPO kind: `(images, prompts, metadata)` in, `(scores, details)` out.
+    """Return a reward function for Flow-GRPO trainers that maps `(images, prompts, metadata)` to `(scores, details)`.
 
     The metadata of an image say what it is to show: `suite` and `id`, or `formula` and `vocabulary`, or `questions`.
     Where they do not, its prompt is that of an item. Other keys in them, such as `tag`, are ignored.
@@ -105,7 +105,7 @@ def reward_function(
 
 @dataclass(frozen=True)
 class _TrainerFunction:
-    """A reward function that can be pickled, for processes that load data."""
+    """A picklable reward function, for processes that load data."""
 
     scorer: BatchScorer | None
     missing: Missing
@@ -146,6 +146,6 @@ def _require_choice(missing: str, choices: Sequence[str]) -> None:
 
 
 def build_tasks(prompts: Sequence[str], metadata: Sequence[object]) -> list[Mapping[str, Any]]:
-    """Return the task of each image: what its metadata say, or else the item with its prompt."""
+    """Return the task of each image from its metadata, or find the item by prompt."""
     rows = zip_longest(list(metadata or ()), list(prompts if prompts is not None else ()))
     return [require_task(row, f"metadata {index}", prompt) for index, (row, prompt) in enumerate(rows)]

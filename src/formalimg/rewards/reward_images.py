@@ -1,4 +1,4 @@
-"""Image inputs of rewards: files, PIL images, arrays, tensors, and scenes in place of images."""
+"""Image inputs for rewards: files, PIL images, arrays, tensors, and scenes used as images."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _MAX_DEPTH = 4
 
 
 class StyledScene(NamedTuple):
-    """A scene, and the style of its image, which decides `(IsStyle '…')`."""
+    """A scene and the style of its image, as required by `(IsStyle '…')`."""
 
     scene: Scene
     style: str | None = None
 
 
 def load_scene(image: ImageLike) -> StyledScene | Unscored | None:
-    """Return the scene if one was given in place of an image; None if an image was given."""
+    """Return the scene passed instead of an image, or None if the input is an image."""
     if isinstance(image, StyledScene):
         return image
     if isinstance(image, Scene):
@@ -52,7 +52,7 @@ def load_scene(image: ImageLike) -> StyledScene | Unscored | None:
 
 
 def _to_plain_numbers(data: Any, depth: int = _MAX_DEPTH) -> Any:
-    """Convert numbers and arrays of numpy and torch inside plain data to plain data."""
+    """Convert NumPy and torch numbers and arrays in plain data to Python numbers and lists."""
     if depth and isinstance(data, Mapping):
         return {key: _to_plain_numbers(value, depth - 1) for key, value in data.items()}
     if depth and isinstance(data, list | tuple):
@@ -61,7 +61,7 @@ def _to_plain_numbers(data: Any, depth: int = _MAX_DEPTH) -> Any:
 
 
 def load_image(image: ImageLike) -> LoadedImage | Unscored:
-    """Return the decoded image, or why it cannot be decoded."""
+    """Decode an image, or return the reason why this fails."""
     if image is None:
         return Unscored("no image", "None was given in place of an image")
     try:

@@ -1,4 +1,4 @@
-"""The grounder and the judge of rewards: as named, or of the environment, or of formalimg.toml, or built in."""
+"""Selection of the grounder and judge for rewards, from arguments, the environment or formalimg.toml."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FOR_GROUNDERS_ONLY = ("boxes",)
 
 @dataclass(frozen=True)
 class RewardModels:
-    """The models that look at images."""
+    """The grounder and judges used for rewards."""
 
     # finds the objects, for formulas over boxes and colours
     grounder: ConfiguredJudge = field(default_factory=lambda: ConfiguredJudge(ICONS))
@@ -31,13 +31,13 @@ class RewardModels:
 
     @property
     def lines(self) -> list[str]:
-        """A line for each that the environment or a file chose."""
+        """A line for each model configured by the environment or a file."""
         roles = {"grounder": self.grounder, "judge": self.judge}
         roles |= {f"judge of {name}": judge for name, judge in self.judges.items()}
         return [f"{role} {model.name} from {model.source}" for role, model in roles.items() if model and model.source]
 
     def open(self, **options: Any) -> Scorer:
-        """Return a scorer with them."""
+        """Open a scorer with these models."""
         return Scorer(
             **{"grounder": self.grounder.name, "grounder_options": self.grounder.options, **options},
             judge=None if self.judge is None else self.judge.name,
@@ -47,7 +47,7 @@ class RewardModels:
 
     @property
     def scorer(self) -> Scorer:
-        """A scorer with them: the same for the same models, so that formulas are prepared once."""
+        """A scorer with these models, shared so that formulas are prepared only once."""
         judges = tuple((name, _freeze_model(model)) for name, model in self.judges.items())
         return _open_scorer(
             _freeze_model(self.grounder), None if self.judge is None else _freeze_model(self.judge), judges
@@ -61,7 +61,7 @@ def choose_models(
     grounder_options: Mapping[str, Any] | None = None,
     judge_options: Mapping[str, Any] | None = None,
 ) -> RewardModels:
-    """Return the grounder and the judge: those named, or else of the environment, of formalimg.toml, or built in.
+    """Choose the grounder and judge from the arguments, the environment, formalimg.toml or the defaults.
 
     A judge that can find objects is the grounder too, unless one is named or configured: as in runs, whoever looks at
     the images of a diffusion model looks for boxes as well.
@@ -106,7 +106,7 @@ def _suite_judges(defaults: Defaults, judge: ConfiguredJudge | None) -> dict[str
 def _split_judge(
     judge: ConfiguredJudge | None, options: Mapping[str, str]
 ) -> tuple[ConfiguredJudge, ConfiguredJudge | None]:
-    """Return the grounder where none was chosen, which is the judge if it can find objects, and the judge."""
+    """Split a configured judge into a default grounder, if it can find objects, and a judge."""
     if judge is None or judge.name == DRAWN or judge.name.startswith(OCR):
         return ConfiguredJudge(ICONS, options), judge
     if _finds_objects_only(judge.name):
@@ -126,7 +126,7 @@ def _finds_objects_only(name: str) -> bool:
 
 
 def _option_texts(options: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return options as text, as they are on a command line; trainers' configurations hold numbers too."""
+    """Convert options to text, as on a command line."""
     return {
         key: ("on" if value else "off") if isinstance(value, bool) else str(value)
         for key, value in (options or {}).items()

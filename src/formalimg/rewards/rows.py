@@ -1,4 +1,4 @@
-"""Rows: what an image is to show, in the one format of `reward`, of trainers' data sets and of requests to a server."""
+"""Rows that specify the content of an image, for `reward`, trainer data sets and server requests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OPTIONAL = {"formula": "vocabulary", "questions": "words"}
 
 
 def find_task(row: object) -> Mapping[str, Any] | None:
-    """Return the task in a row, without the other keys; None if the row says nothing of one.
+    """Return the task in a row without its other keys, or None if the row has no task.
 
     A row may also be JSON text, or hold it under `metadata`, as data sets do whose columns have one type each.
     """
@@ -37,7 +37,7 @@ def find_task(row: object) -> Mapping[str, Any] | None:
 
 
 def require_task(row: object, label: str = "the row", prompt: object = None) -> Mapping[str, Any]:
-    """Return the task in a row, or else `{"prompt": …}`: the item with this prompt is meant."""
+    """Return the task in a row, falling back to `{"prompt": …}` to select an item by prompt."""
     task = find_task(row)
     if task is not None:
         return task
@@ -85,7 +85,7 @@ def _find_prompt(row: Mapping[str, Any]) -> str | None:
 
 
 def _text_of_prompt(prompt: object) -> str | None:
-    """Return the text of a prompt, or of the last message of a conversation with one."""
+    """Return the text of a prompt, or of the last message of a conversation."""
     match prompt:
         case str() as text if text.strip():
             return text

@@ -1,4 +1,4 @@
-"""The scorer: holds the grounder, the judges and prepared tasks, and returns a reward for each image."""
+"""The scorer, which returns a reward for each image using a grounder, judges and prepared tasks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _TEXTS = "texts"
 
 
 class _PendingImage(NamedTuple):
-    """An image that has to be judged, and its number; without a judge, the grounder and logic decide."""
+    """A numbered image waiting to be judged, or to be scored by the grounder and logic if there is no judge."""
 
     number: int
     image: ImageLike
@@ -61,7 +61,7 @@ class _PendingImage(NamedTuple):
 
 
 class _PendingScene(NamedTuple):
-    """The objects in an image, and its number, task, style and what it cost to find them."""
+    """A grounded image waiting to be scored, with its task, style and grounding cost."""
 
     number: int
     task: RewardTask
@@ -71,7 +71,7 @@ class _PendingScene(NamedTuple):
 
 
 class Scorer:
-    """Returns dense rewards of images.
+    """A scorer that computes dense rewards of images.
 
     Create it once and keep it: it holds the models, and caches prepared formulas. It may be used by several threads
     and event loops at the same time, and pickled to other processes, which open their own models.
@@ -91,7 +91,7 @@ class Scorer:
         suites: Sequence[str] | None = None,
         surplus: float = 1.0,
     ) -> None:
-        """Open the grounder; judges are opened when they are first needed.
+        """Open the grounder. Judges are opened on first use.
 
         Args:
             grounder: finds the objects in images: `builtin/icons`, `detector/…`, a chat model, or a grounder object.
@@ -141,7 +141,7 @@ class Scorer:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """Everything that shapes the rewards and should be recorded with them."""
+        """All settings that affect the rewards, to be recorded with them."""
         return {
             "grounder": self._grounder.name,
             "judge": None if self._judge_name is None else mask_secrets(self._judge_name),
@@ -153,7 +153,7 @@ class Scorer:
 
     @property
     def parties(self) -> Mapping[str, Identified]:
-        """The `grounder`, and by suite the judges that were opened so far.
+        """The grounder under the key `grounder`, and the judges opened so far under their suites.
 
         A chat model is opened when its suite is first scored.
         """
@@ -161,11 +161,11 @@ class Scorer:
             return {"grounder": self._grounder, **dict(sorted(self._judges.items()))}
 
     def suite_digests(self) -> Mapping[str, str]:
-        """Return a digest of what the items ask for, by suite; the same digest means the same items by the same ids."""
+        """Return a digest of the items of each suite. Equal digests mean identical items and ids."""
         return self._tasks.digests()
 
     def prepare(self, task: TaskLike) -> RewardTask:
-        """Return the prepared task, which pairs may hold too.
+        """Prepare a task for reuse in pairs.
 
         Raises:
             FormalimgError: if it is not a task.
@@ -173,7 +173,7 @@ class Scorer:
         return self._tasks.prepare(task)
 
     def find(self, prompt: str) -> RewardTask:
-        """Return the prepared task of the item with this prompt, for trainers that know nothing else of it.
+        """Find the item with a prompt and return its prepared task.
 
         White space does not matter, nor does a text about style in front.
 
@@ -183,7 +183,7 @@ class Scorer:
         return self._tasks.prepare({"prompt": prompt})
 
     def score_all(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[RewardScore]:
-        """Return the rewards of images, in their order; also where an event loop is running, as in notebooks.
+        """Score the pairs in order, even inside a running event loop such as in a notebook.
 
         An image that cannot be scored has a `RewardScore` without a score.
 
@@ -201,7 +201,7 @@ class Scorer:
         return [rewards[index] for index in range(len(rewards))]
 
     async def score(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[RewardScore]:
-        """Return the rewards of images, like `score_all`, for programs with an event loop.
+        """Score the pairs in order, as the asynchronous version of `score_all`.
 
         Scenes are scored in a thread. The concurrency limits of grounder and judges hold for all calls in this loop.
         """
@@ -211,7 +211,7 @@ class Scorer:
         return [rewards[index] for index in range(len(rewards))]
 
     def _score_scenes(self, pairs: Sequence[Pair], parts: bool) -> tuple[dict[int, RewardScore], list[_PendingImage]]:
-        """Return the rewards of scenes by index, and the images that have to be judged."""
+        """Score scenes, and return their rewards by index with the images that still need a judge."""
         rewards: dict[int, RewardScore] = {}
         images: list[_PendingImage] = []
         scenes: list[_PendingScene] = []
@@ -233,7 +233,7 @@ class Scorer:
         return rewards, images
 
     def _reward_scenes(self, scenes: Sequence[_PendingScene], parts: bool) -> dict[int, RewardScore]:
-        """Return the rewards of scenes by index. Without parts, scenes of one task are scored together."""
+        """Compute the rewards of scenes by index, in batches per task if parts are not needed."""
         groups: dict[int, list[_PendingScene]] = {}
         for pending in scenes:
             groups.setdefault(pending.number if parts else id(pending.task), []).append(pending)
@@ -336,13 +336,13 @@ class Scorer:
         return _PendingScene(pending.number, task, grounding.scene, None, grounding.cost)
 
     def _semaphore(self, model: Grounder | Judge) -> asyncio.Semaphore:
-        """Return the concurrency limit of a grounder or judge, shared by all calls in this loop."""
+        """Return the semaphore that limits concurrent calls to a grounder or judge in this loop."""
         semaphores = self._semaphores.setdefault(asyncio.get_running_loop(), {})
         return semaphores.setdefault(id(model), asyncio.Semaphore(max(1, model.concurrency)))
 
 
 class BackgroundLoop:
-    """An event loop in a thread of its own, for callers without one: clients are kept from call to call.
+    """An event loop in a background thread, for synchronous callers that reuse clients between calls.
 
     It runs coroutines for callers in any thread, also where an event loop is running, as in notebooks. The thread
     starts with the first call and ends with this object. A forked process starts its own.
@@ -353,7 +353,7 @@ class BackgroundLoop:
         self._running: _LoopThread | None = None
 
     def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """Return the result of a coroutine; if the caller is interrupted, the coroutine is cancelled."""
+        """Run a coroutine and return its result, cancelling it if the caller is interrupted."""
         running = self._loop_thread()
         if threading.current_thread() is running.thread:
             coroutine.close()
@@ -375,7 +375,7 @@ class BackgroundLoop:
 
 
 class _LoopThread:
-    """The loop and its thread, which know nothing of the object that ends them."""
+    """The thread of a background loop, without a reference to its owner."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
@@ -391,6 +391,6 @@ class _LoopThread:
             self.loop.run_forever()
 
     def stop(self) -> None:
-        """End the loop; at the end of the program too."""
+        """Stop the loop. Also called at interpreter exit."""
         if self.process == os.getpid() and not self.loop.is_closed():
             self.loop.call_soon_threadsafe(self.loop.stop)

@@ -1,4 +1,4 @@
-"""Reward tasks: what an image is scored by, an item of a suite, a formula, or the user's own questions."""
+"""Reward tasks, which score an image by a suite item, a formula, or custom questions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _TEXT_SUITE = "free-prompts"
 
 @dataclass(frozen=True, eq=False)
 class RewardTask:
-    """What an image is scored by, prepared."""
+    """A prepared task for scoring an image."""
 
     item: Item[Any]  # the item that a judge is asked about
     formula: PreparedFormula | None = None  # the prepared formula, to be verified by logic; None where questions decide
@@ -76,7 +76,7 @@ class RewardTask:
 
 
 class TaskCache:
-    """Prepares tasks and caches them. Thread-safe."""
+    """A thread-safe cache of prepared tasks."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class TaskCache:
         )
 
     def prepare(self, task: TaskLike) -> RewardTask:
-        """Return the prepared task."""
+        """Prepare a task, or return it from the cache."""
         if isinstance(task, RewardTask):
             return task
         if isinstance(task, Item):
@@ -120,7 +120,7 @@ class TaskCache:
         raise FormalimgError(f"nothing can be scored by a {type(task).__name__}: give an item, a formula or questions")
 
     def digests(self) -> dict[str, str]:
-        """Return a digest of what the items ask for, by suite; the user's own items are loaded for it."""
+        """Return a digest of the items of each suite, loading custom items for it."""
         return {
             name: instruction_digest([*self.items(name).values()]) if name in self._sources else default_digest(name)
             for name in suite_names()
@@ -157,7 +157,7 @@ class TaskCache:
         return items[id_]
 
     def items(self, name: str) -> dict[str, Item[Any]]:
-        """Return the items of a suite by their ids; they are loaded once."""
+        """Return the items of a suite by id, loading them on first use."""
         return self._items_by_suite.get(name, lambda: self._load(name))
 
     def _load(self, name: str) -> dict[str, Item[Any]]:
@@ -202,12 +202,12 @@ class TaskCache:
         return prepare_formula(formula, weights=self._weights, credit="earned")
 
     def _cache_by_identity(self, key: object, create: Callable[[], RewardTask]) -> RewardTask:
-        """By identity: comparing formulas takes longer than judging by one. The key is kept, so that its id stays."""
+        """Cache a task by the identity of its formula, which is faster than comparing formulas."""
         return self._formulas.get(id(key), lambda: (key, create()))[1]
 
 
 def _text_task(texts: object, prompt: str = "") -> RewardTask:
-    """Return the task of strings that an image is to show."""
+    """Build the task for strings that an image should contain."""
     if not isinstance(texts, list | tuple) or not 0 < len(texts) <= MAX_QUESTIONS:
         raise FormalimgError(f"texts must be a list of 1 to {MAX_QUESTIONS} strings")
     questions = text_questions(text if isinstance(text, str) else "" for text in texts)
@@ -221,12 +221,12 @@ def _estimate_bytes(task: RewardTask) -> int:
 
 
 def _is_by_logic(name: str) -> bool:
-    """Return whether boxes and colours decide; they do in suites of the user's own, which are not registered."""
+    """Return whether a suite is scored by boxes and colours, which also applies to unregistered custom suites."""
     return name not in suite_names() or suite(name).is_grounded
 
 
 class _LruCache(Generic[Key, Value]):
-    """The values that were used last, up to a sum of their sizes; one that is larger than all is not kept."""
+    """A least-recently-used cache with a limit on the total size of its values."""
 
     def __init__(self, limit: int, size: Callable[[Value], int] = lambda _: 1) -> None:
         self._room, self._size = limit, size
@@ -253,7 +253,7 @@ class _LruCache(Generic[Key, Value]):
 
 
 class OwnQuestion(NamedTuple):
-    """A question that a user asks."""
+    """A custom question with its kind, weight and scoring criteria."""
 
     question: str  # what is asked
     kind: str  # the kind of part that it becomes
@@ -262,7 +262,7 @@ class OwnQuestion(NamedTuple):
 
 
 def parse_questions(task: Mapping[str, Any]) -> RewardTask:
-    """Return the task of a prompt and questions: answered with yes or no, or, with criteria, with scores."""
+    """Build a task from a prompt and questions with yes/no answers, or with scores if there are criteria."""
     prompt, entries = task.get("words", ""), task["questions"]
     if not isinstance(prompt, str):
         raise FormalimgError("words must be a text")
@@ -282,7 +282,7 @@ def parse_questions(task: Mapping[str, Any]) -> RewardTask:
 
 @cache
 def _suite_for_questions(*, has_scores: bool) -> Benchmark:
-    """Return the suite whose judges answer users' own questions, with scores or with yes and no."""
+    """Return the suite whose judges answer custom questions, with scores or with yes and no."""
     benchmarks = (suite(name) for name in suite_names())
     return next(
         benchmark for benchmark in benchmarks if benchmark.has_scores == has_scores and benchmark.question_item_maker()
@@ -317,10 +317,10 @@ def _parse_question(entry: object, number: int) -> OwnQuestion:
 
 
 class PromptIndex:
-    """Finds items by their prompts. White space does not matter, nor does a text about style in front. Thread-safe."""
+    """A thread-safe index of items by prompt, ignoring white space and leading style text."""
 
     def __init__(self, read_items: Callable[[str], Mapping[str, Item[Any]]], suites: Sequence[str]) -> None:
-        """Index the prompts of these suites when the first one is looked for."""
+        """Create an index that is built on the first lookup."""
         self._read_items, self._suites = read_items, tuple(suites)
         self._items: Mapping[str, tuple[Item[Any], ...]] | None = None
         self._styles: tuple[str, ...] = ()
@@ -359,7 +359,7 @@ class PromptIndex:
 
 
 def _choose_suites(sources: Mapping[str, object], suites: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the suites whose prompts are known: those chosen, or else all that have items."""
+    """Return the selected suites, or all suites with items, for looking up prompts."""
     if suites is None:
         return tuple(name for name in suite_names() if name in sources or default_digest(name))
     for name in suites:

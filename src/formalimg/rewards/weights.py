@@ -1,4 +1,4 @@
-"""Weights of clauses and questions by kind, and weighted rewards from scenes and verdicts."""
+"""Weights of clauses and questions by kind, and weighted rewards of scenes and verdicts."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ QUESTION = "question"
 
 @cache
 def list_weighed_kinds() -> tuple[str, ...]:
-    """Return what can be weighed: clauses of formulas, and the kinds of questions that users can ask."""
+    """Return the kinds that accept a weight: formula clauses and custom questions."""
     benchmarks = [benchmark for name in suite_names() if (benchmark := suite(name)).question_item_maker()]
     question_kinds = (kind for benchmark in benchmarks for kind in benchmark.part_kinds)
     return tuple(dict.fromkeys((*get_args(ClauseKind), *question_kinds, QUESTION)))
 
 
 def check_weights(weights: Weights) -> dict[str, float]:
-    """Return the weights if they are valid."""
+    """Return the weights if they are valid, else raise an error."""
     for kind, weight in weights.items():
         kinds = list_weighed_kinds()
         if kind not in kinds:
@@ -63,7 +63,7 @@ def check_weights(weights: Weights) -> dict[str, float]:
 
 
 def integer_weights(weights: Weights) -> dict[ClauseKind, int]:
-    """Return the weights of all kinds of clauses as the smallest whole numbers with the same ratios."""
+    """Convert the weights of all clause kinds to the smallest integers with the same ratios."""
     steps = {kind: round(weights.get(kind, 1.0) * _STEPS) for kind in get_args(ClauseKind)}
     common = gcd(*steps.values())
     return {kind: step // common for kind, step in steps.items()}
@@ -78,7 +78,7 @@ def reward_of_scene(
     *,
     parts: bool = True,
 ) -> RewardScore:
-    """Return the reward of a scene: the weighted share of the formula's clauses under the best binding by weight."""
+    """Compute the reward of a scene as the weighted share of clauses satisfied by the best binding."""
     try:
         try:
             if not parts:
@@ -99,14 +99,14 @@ def reward_of_scene(
 
 
 def check_surplus(surplus: float) -> float:
-    """Return how much a surplus object counts, if it is valid."""
+    """Return the weight of a surplus object if it is valid, else raise an error."""
     if isinstance(surplus, bool) or not isinstance(surplus, int | float) or not 0 <= surplus <= 1:
         raise FormalimgError("surplus must be a number from 0 (other objects do not matter) to 1")
     return float(surplus)
 
 
 def discount_surplus(reward: RewardScore, scene: Scene, classes: Collection[str], surplus: float) -> RewardScore:
-    """Return the reward of a scene that fails, lower by its objects of classes that were not asked for."""
+    """Reduce the reward of a failing scene for objects of classes that were not requested."""
     if not surplus or not reward.score or reward.passed:
         return reward
     requested = sum([obj.label in classes for obj in scene.objects])
@@ -115,7 +115,7 @@ def discount_surplus(reward: RewardScore, scene: Scene, classes: Collection[str]
 
 
 def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> RewardScore:
-    """Return the reward of a judged image: the weighted share of the parts of its verdict.
+    """Compute the reward of a judged image as the weighted share of its verdict's parts.
 
     Clauses of a formula count once an object that it asks for is there, as in scenes.
 
@@ -136,7 +136,7 @@ def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> R
 
 
 def _withdraw_unearned_credit(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Return the parts; if they ask for objects and none is there, without credit for style and what is absent."""
+    """Remove credit for style and absence from the parts if none of the requested objects is present."""
     objects = [part for part in parts if part.kind == "object" or (part.kind == "count" and _asks_for_objects(part))]
     if not objects or any(part.score > 0 for part in objects):
         return parts

@@ -1,4 +1,4 @@
-"""Runs: generate and judge the images of one suite with one image model in one resumable folder, and read them back."""
+"""Generate and judge images of a suite with one model, in a resumable run folder."""
 
 from formalimg._util.lazy import lazy_exports
 

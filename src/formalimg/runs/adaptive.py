@@ -1,4 +1,4 @@
-"""Adaptive runs: images are made and judged look by look, until the test has decided; nothing is made in advance.
+"""Adaptive runs, which generate and judge images in batches until a sequential test decides.
 
 Inside a level, items come in a shuffled order that follows from the seed of the run. A look needs so many scored
 images; an image that cannot be scored neither passes nor fails, and the next item takes its place.
@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class AdaptivePlan:
-    """The plan of an adaptive run, before the first look."""
+    """The design of an adaptive run and the order in which it takes items."""
 
     looks: AdaptiveLooks  # the design, without looks
     # the items of each level in the order in which they are taken; all of them at 0 for a comparison
@@ -60,7 +60,7 @@ class AdaptivePlan:
 def plan_adaptive(
     config: RunConfig, judge: Judge, *, epsilon: float | None = None, against: Path | None = None
 ) -> AdaptivePlan:
-    """Return the plan of an adaptive run."""
+    """Plan an adaptive run."""
     benchmark = suite(config.items[0].suite)
     items = list(config.selected_items().values())
     if benchmark.has_scores:
@@ -98,7 +98,7 @@ def execute_adaptive(
     safeguards: Safeguards = UNGUARDED,
     on_resume: ResumeCallback = lambda earlier: None,
 ) -> Progress:
-    """Make and judge images look by look until the test has decided; resumes where an earlier call ended."""
+    """Generate and judge images until the sequential test decides, resuming any earlier call."""
     require_storable_settings(Identity(judge.name, judge.settings))
     config = replace(config, adaptive=str(plan.looks))
     selected = config.selected_items()
@@ -126,7 +126,7 @@ def execute_adaptive(
         engine.start_spending(store.cost() + start.spent, config.budget, work_left=work_left)
 
         async def make(items: Sequence[Item[object]]) -> Mapping[str, bool]:
-            """Make and judge the images of these items; return which of the scored ones passed."""
+            """Generate and judge images for the items, and return whether each scored item passed."""
             images = plan_images(items, builder, samples=1, seed=config.seed)
             store.plan({positions[item.id]: item for item in items}, images, manifest.resuming(store.manifest))
             made = store.stored_images()
@@ -152,7 +152,7 @@ async def _look_at(
     make: Callable[[Sequence[Item[object]]], Awaitable[Mapping[str, bool]]],
     progress: Progress,
 ) -> Mapping[str, bool | None] | None:
-    """Return what became of the next images of a queue, of which so many are scored; None if the run was stopped."""
+    """Process items from the queue until `missing` of them are scored. Return None if the run was stopped."""
     outcomes: dict[str, bool | None] = {}
     scored = 0
     while scored < missing and len(outcomes) < len(queue):
@@ -166,7 +166,7 @@ async def _look_at(
 
 
 class _Queues:
-    """What is left of the items of each level, and how the outcomes of images count."""
+    """The remaining items of each level, and the mapping from verdicts to outcomes."""
 
     def __init__(self, plan: AdaptivePlan, looks: AdaptiveLooks, folder: Path) -> None:
         self._plan = plan
@@ -180,12 +180,12 @@ class _Queues:
             raise FormalimgError(f"the looks of {folder} are of other items or another order: choose another folder")
 
     def left(self) -> Sequence[Item[object]]:
-        """Return the items that have not been looked at, of the level that is under way."""
+        """Return the untested items of the current level."""
         done = set(self._looks.items)
         return [item for item in self._plan.queues[self._looks.level or 0] if item.id not in done]
 
     def images(self, outcomes: Mapping[str, bool | None], missing: int) -> ImagesOfLook:
-        """Return the images of a look, by what became of them."""
+        """Group the new images of a look by outcome."""
         items: dict[str, list[str]] = {}
         for item, passed in outcomes.items():
             items.setdefault(self._outcome(item, passed), []).append(item)
@@ -202,7 +202,7 @@ class _Queues:
 
 
 def _other_verdicts(folder: Path, items: Sequence[Item[object]], judge: Judge) -> dict[str, bool]:
-    """Return which of these items another run has passed, by the same judge, as far as they are scored there."""
+    """Return the verdicts of the same judge in another run, for the items scored there."""
     with closing(open_run(folder, Identity(judge.name, judge.settings))) as run:
         if judge_key(judge) not in map(judge_key, run.judges()):
             raise FormalimgError(

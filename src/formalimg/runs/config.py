@@ -1,4 +1,4 @@
-"""Run configuration: every option of a run, `RunOptions`, what the run of one model does, `RunConfig`, and limits."""
+"""Configuration of a run: `RunOptions` as passed by the user, and `RunConfig` for a single model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class RunConfig:
-    """The configuration of a run."""
+    """The configuration of a run of one model."""
 
     items: Sequence[Item[object]]  # the whole suite, in its order
     model: ImageModel  # the image model
@@ -98,7 +98,7 @@ class RunConfig:
             )
 
     def generator(self, rewrites: RewriteStore | None = None) -> ImageModel:
-        """Return the model behind its rewriter, if there is one; without the texts of a run it generates nothing."""
+        """Return the image model, wrapped in the rewriter if there is one."""
         if self.rewriter is None:
             return self.model
         from formalimg.runs.rewriting import RewritingModel  # here, because most runs rewrite nothing
@@ -112,16 +112,16 @@ class RunConfig:
         return Identity(self.model.name, {**self.model.settings, **rewriting})
 
     def selected_items(self) -> Mapping[int, Item[object]]:
-        """Return the selected items by their position in the suite."""
+        """Return the selected items, keyed by position in the suite."""
         return self.selection.of(self.items) if self.selected is None else self.selected
 
     @property
     def requests(self) -> RequestBuilder:
-        """Builds the requests to the model."""
+        """The builder of requests to the image model."""
         return RequestBuilder(self.generator(), self.condition, self.layouts, self.size)
 
     def manifest(self) -> RunManifest:
-        """Return the manifest of the run in a new folder."""
+        """Build the manifest for a new run folder."""
         first = self.items[0]
         return RunManifest(
             suite=first.suite,
@@ -149,7 +149,7 @@ class RunConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Every option of a run, once: those of `formalimg.run`, which explains them, and those of the command line.
+    """All options of a run, shared by `formalimg.run` and the command line.
 
     Several models may share them. Models and judges are opened apart.
     """
@@ -187,33 +187,33 @@ class RunOptions:
 
     @cached_property
     def selected(self) -> Mapping[int, Item[Any]]:
-        """The selected items by their position in the suite; these are checked, others when they are used."""
+        """The selected items, validated and keyed by position in the suite."""
         selected = self.selection.of(self._loaded.items)
         require_valid(selected.values())
         return selected
 
     @property
     def suite_items(self) -> Sequence[Item[Any]]:
-        """The whole suite, in its order, once the selected items are checked."""
+        """All items of the suite in order, after validating the selected ones."""
         return self._loaded.items if self.selected else ()
 
     @property
     def odd(self) -> str:
-        """The odd records of the data, counted by tag, as one line; empty if there are none."""
+        """A one-line count of irregular records in the data by tag, or an empty string."""
         return self._loaded.odd
 
     @property
     def selected_odd(self) -> str:
-        """The odd records among the selected items, and what was skipped, as one line; empty if there are none."""
+        """A one-line count of irregular and skipped records in the selection, or an empty string."""
         return odd_text(count_odd((item.tags for item in self.selected.values()), len(self._loaded.skipped)))
 
     @property
     def selection(self) -> Selection:
-        """Which items to take."""
+        """The criteria for selecting items."""
         return Selection(self.levels, self.per_level)
 
     def folder_of(self, model: ImageModel) -> Path:
-        """Return the folder of a model's run: the one that was given, or one named after suite, model and condition."""
+        """Return the run folder for a model: the configured folder, or one named after suite, model and condition."""
         if self.folder is not None:
             return self.folder
         condition = "layout" if self.task == "layout" else self.condition.name if self.condition else ""
@@ -222,7 +222,7 @@ class RunOptions:
         return self.runs / run_name(self.suite, model.name, " ".join(filter(None, [condition, kind])))
 
     def config(self, model: ImageModel) -> RunConfig:
-        """Return the configuration of a model's run."""
+        """Build the run configuration for a model."""
         condition = self._condition(model)
         layouts: Mapping[str, Scene] = {}
         if condition.needs_layout:
@@ -248,7 +248,7 @@ class RunOptions:
         )
 
     def safeguards(self, judges: Sequence[Judge], on_notice: Callable[[str], None]) -> Safeguards:
-        """Return what ends a run early; these judges come after the first, and are tried before it begins."""
+        """Return the safeguards of a run, with a pre-flight for the additional judges."""
         preflight = preflight_by_default() if self.preflight is None else self.preflight
         return Safeguards(preflight, self.max_failures, judges, on_notice)
 
@@ -275,7 +275,7 @@ class RunOptions:
 
 
 class _ItemValues(Mapping[str, Value]):
-    """Something of each item that has it, by id; computed when it is needed, and not kept."""
+    """A mapping from item id to a value that is computed on each access."""
 
     def __init__(self, items: Iterable[Item[Any]], value_of: Callable[[Item[Any]], Value | None]) -> None:
         self._items = {item.id: item for item in items}
@@ -295,13 +295,13 @@ class _ItemValues(Mapping[str, Value]):
 
 
 def require_budget(budget: float | None) -> None:
-    """Refuse a budget that is negative or NaN, which no cost ever reaches."""
+    """Raise an error if the budget is negative or NaN."""
     if budget is not None and not budget >= 0:
         raise FormalimgError(f"a budget of {budget} cannot be kept: give 0 or more US dollars")
 
 
 def run_name(suite: str, model: str, condition: str = "") -> str:
-    """Return the name of a run's folder: suite, model and condition, fit for any file system."""
+    """Return a folder name for a run, safe on any file system."""
     plain = re.sub(r"[^a-z0-9.]+", "-", f"{suite}-{model}-{condition}".lower()).strip("-.")
     if len(plain) <= _MAX_NAME and re.fullmatch(r"[a-z0-9./_-]+", model):
         return plain
@@ -309,7 +309,7 @@ def run_name(suite: str, model: str, condition: str = "") -> str:
 
 
 def images_url(url: str, folder: Path) -> str:
-    """Return the URL of the images of the run in a folder, below a URL for all runs."""
+    """Return the URL for the images of a run, below a base URL shared by all runs."""
     return _check_url(f"{_check_url(url)}/{folder.absolute().name}")
 
 

@@ -1,4 +1,4 @@
-"""The SQLite database of a run, `results.sqlite`: opening it, its rows, and errors that say what to do."""
+"""The SQLite database of a run, `results.sqlite`: connections, rows and error messages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _DAMAGED = "the file is damaged: restore it, or move the run folder away and sta
 
 
 def open_for_writing(folder: Path) -> UntrustedConnection:
-    """Open the results of a run, creating them if necessary. Every statement is committed at once."""
+    """Open the results of a run for writing in autocommit mode, creating the database if necessary."""
     file = folder / RESULTS_FILE
     with run_database_errors(folder):
         connection = open_untrusted(file, "rwc", timeout=_TIMEOUT)
@@ -68,7 +68,7 @@ def open_for_writing(folder: Path) -> UntrustedConnection:
 
 
 def open_for_reading(folder: Path) -> UntrustedConnection:
-    """Open the results of a run read-only; the run may be written to meanwhile."""
+    """Open the results of a run read-only, even while another process writes to them."""
     file = folder / RESULTS_FILE
     if not os.path.lexists(file):
         raise FormalimgError(f"{folder} is not a run: it has no {RESULTS_FILE}")
@@ -84,7 +84,7 @@ def open_for_reading(folder: Path) -> UntrustedConnection:
 
 
 def run_database_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
-    """Turn database errors of a run into errors that users can act on."""
+    """Convert database errors into actionable error messages."""
     return database_errors(
         folder / RESULTS_FILE,
         full="free some space, then run the same command again to resume",
@@ -104,12 +104,12 @@ def _require_schema(connection: UntrustedConnection, folder: Path) -> None:
 
 
 def table_definitions() -> str:
-    """Return the SQL that makes the tables of a run."""
+    """Return the SQL that creates the tables of a run."""
     return (files("formalimg.runs") / "schema.sql").read_text(encoding="utf-8")
 
 
 def _require_plausible(connection: UntrustedConnection) -> None:
-    """Check the values that a writer reads, in one pass: types, ranges, digests, and names of files without a path."""
+    """Check the types, ranges, digests and file names of stored values in one pass."""
     for table, conditions in _PLAUSIBLE.items():
         row = connection.execute(f"SELECT rowid FROM {table} WHERE NOT ({' AND '.join(conditions)}) LIMIT 1").fetchone()
         if row is not None:
@@ -153,7 +153,7 @@ _PLAUSIBLE: Mapping[str, tuple[str, ...]] = {
 
 
 class ItemRow(NamedTuple):
-    """An item as columns of the table `items`."""
+    """An item as a row of the `items` table."""
 
     id: str
     position: int
@@ -166,13 +166,13 @@ class ItemRow(NamedTuple):
 
 
 def item_row(position: int, item: Item[object], question: str) -> ItemRow:
-    """Return the columns of an item, with its position in the suite and the key of what it asks for."""
+    """Convert an item to a row of the `items` table."""
     tags = dumps_storable(list(item.tags))
     return ItemRow(item.id, position, item.level, item.prompt, formula_text(item), tags, question, encode_item(item))
 
 
 class ImageRow(NamedTuple):
-    """The result of a planned image as columns of the table `pictures`."""
+    """The result of a planned image as a row of the `pictures` table."""
 
     status: str
     detail: str = ""
@@ -187,7 +187,7 @@ class ImageRow(NamedTuple):
 
 
 def missing_image_row(answer: Refused | Failed | Unscored) -> ImageRow:
-    """Return the columns of a planned image without a file, with the reason."""
+    """Build the row for a planned image that has no file, including the reason."""
     if isinstance(answer, Unscored):
         # One line without keys: the detail quotes what came in place of an image.
         return ImageRow("too large" if answer.reason == "too large" else "unreadable", one_line(answer.detail))
@@ -197,7 +197,7 @@ def missing_image_row(answer: Refused | Failed | Unscored) -> ImageRow:
 
 
 def cost_columns(cost: float | None) -> tuple[float, int]:
-    """Return a cost as two columns: the known amount, and 1 if the price is unknown."""
+    """Convert a cost to two columns: the known amount, and 1 if the price is unknown."""
     if cost is None:
         return 0.0, 1
     if not (isinstance(cost, int | float) and isfinite(cost) and cost >= 0):
@@ -206,7 +206,7 @@ def cost_columns(cost: float | None) -> tuple[float, int]:
 
 
 class VerdictRow(NamedTuple):
-    """A verdict, or why there is none, as columns of the table `verdicts`."""
+    """A verdict, or the reason for its absence, as a row of the `verdicts` table."""
 
     passed: bool | None
     score: float | None
@@ -219,7 +219,7 @@ class VerdictRow(NamedTuple):
 
 
 def verdict_row(verdict: Verdict | Unscored) -> VerdictRow:
-    """Return the columns of a verdict."""
+    """Convert a verdict to a row of the `verdicts` table."""
     if isinstance(verdict, Unscored):
         if verdict.reason not in get_args(UnscoredReason):
             raise TypeError(f"the judge gave the unknown reason {verdict.reason!r}")
@@ -253,14 +253,14 @@ class RunCost(NamedTuple):
 
 
 class ExistingImage(NamedTuple):
-    """An image that exists: its content key, and the digest of its file."""
+    """An existing image, identified by its content key and file digest."""
 
     key: str
     sha256: str
 
 
 class PlannedItems(Mapping[str, PlannedItem]):
-    """The items of a run by id, in the order of the suite; read from the database whenever they are needed."""
+    """A mapping from item id to planned item, in suite order, read from the database on access."""
 
     _COLUMNS = "SELECT id, level, prompt, formula, tags FROM items"
 
@@ -280,15 +280,15 @@ class PlannedItems(Mapping[str, PlannedItem]):
         return int(count)
 
     def stream(self) -> Iterator[PlannedItem]:
-        """Yield the items in their order, by one query."""
+        """Yield the items in suite order with a single query."""
         return self._run.query(_read_item, f"{self._COLUMNS} ORDER BY position")
 
     def values(self) -> ValuesView[PlannedItem]:
-        """Return a view of the items."""
+        """Return a view of the planned items."""
         return _StreamedValues(self)
 
     def items(self) -> ItemsView[str, PlannedItem]:
-        """Return a view of ids and items."""
+        """Return a view of the item ids and planned items."""
         return _StreamedItems(self)
 
 
@@ -307,12 +307,12 @@ class _StreamedItems(ItemsView[str, PlannedItem]):
 
 
 def stored_name(value: object, name: str) -> str:
-    """Return an id, a key or the name of something."""
+    """Return a stored identifier after validating it."""
     return stored_text(value, name, MAX_NAME)
 
 
 def row_reader(**columns: Callable[[Any, str], Any]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """Return a function that checks each value of a row, by the function for its column."""
+    """Return a function that validates each value of a row with the reader for its column."""
 
     def read(row: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(check(value, name) for (name, check), value in zip(columns.items(), row, strict=True))
@@ -332,7 +332,7 @@ def _read_item(row: tuple[Any, ...]) -> PlannedItem:
 
 
 def read_identity(row: tuple[Any, ...]) -> Identity:
-    """Return name and settings of a judge."""
+    """Read the name and settings of a judge from a row."""
     name, text = row
     settings = stored_json(text, "settings", dict)
     for value in settings.values():
@@ -342,7 +342,7 @@ def read_identity(row: tuple[Any, ...]) -> Identity:
 
 
 def read_part(value: object) -> Part:
-    """Return a part of a verdict."""
+    """Read one part of a verdict."""
     try:
         part = part_from_json(value)  # type: ignore[arg-type]  # what is not an object is caught here
     except (FormalimgError, LookupError, TypeError):
@@ -353,7 +353,7 @@ def read_part(value: object) -> Part:
 
 
 def read_reason(text: str) -> UnscoredReason:
-    """Return why an image has no verdict."""
+    """Parse the reason for an unscored image."""
     if text not in get_args(UnscoredReason):
         quoted = truncate(ascii(text), 60, 20)
         raise FormalimgError(f"an image is unscored for the unknown reason {quoted}: use the version that made the run")

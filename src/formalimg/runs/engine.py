@@ -1,4 +1,4 @@
-"""The engine: images are generated, stored and judged concurrently, through short queues, until all is done.
+"""The engine that generates, stores and judges images concurrently through bounded queues.
 
 Stages run side by side. Generators call the image model; writers decode and store its answers, so that a model never
 waits for the disk; judges judge; their verdicts are recorded. Between the stages are short queues, so a slow stage
@@ -60,7 +60,7 @@ _log = logging.getLogger(__name__)
 
 
 class Engine:
-    """Generates and judges the images of one run.
+    """Generate and judge the images of one run.
 
     Attributes:
         progress: the progress so far.
@@ -78,7 +78,7 @@ class Engine:
         safeguards: Safeguards = UNGUARDED,
         before: Callable[[Progress], Awaitable[None]] | None = None,
     ) -> None:
-        """Prepare an engine; `run` starts it."""
+        """Initialize the engine without starting it."""
         self._store = store
         self._model = model
         self._judge = judge
@@ -95,11 +95,11 @@ class Engine:
         self._stored_more = asyncio.Event()
 
     def stop(self) -> None:
-        """Begin nothing new; what is being generated is still stored. May be called from any thread."""
+        """Stop starting new work, and store results already under way. Safe to call from any thread."""
         self.progress.stopped = True
 
     def interrupt(self) -> None:
-        """Stop, and give up what is computed here: it is left for when the run is resumed. From any thread."""
+        """Stop and abandon local computations, leaving them for a resumed run. Safe to call from any thread."""
         self.stop()
         interrupt_work(self._model, self._judge)
 
@@ -108,13 +108,13 @@ class Engine:
         self._on_progress(self.progress)
 
     def start_spending(self, spent: float, budget: float | None, *, work_left: bool) -> None:
-        """Count on from what was spent before; nothing is begun if the budget is already used up."""
+        """Set the amount already spent, and start no work if it exhausts the budget."""
         self.progress.cost, self.progress.budget = spent, budget
         if work_left and self.progress.over_budget:
             self.progress.stopped = True
 
     async def run(self, to_make: Sequence[PlannedImage], to_judge: Sequence[ImageToJudge] = ()) -> Progress:
-        """Generate and judge these images; errors of a single image are recorded with it. May be called again for more.
+        """Generate and judge the images, recording errors of individual images. May be called repeatedly.
 
         Raises:
             FormalimgError: if the run cannot go on: a full disk, a model that does not exist. What is done is kept.
@@ -148,7 +148,7 @@ class Engine:
         return self.progress
 
     def _end(self, error: FormalimgError, calls: int = 0) -> None:
-        """Begin nothing new; when what is under way is stored, the run ends with this error."""
+        """Start no new work, and raise the error once results under way are stored."""
         _log.info("the run ends: %s", error)
         self.progress.ended_by = self.progress.ended_by or error
         self.stop()
@@ -156,7 +156,7 @@ class Engine:
             self.report()
 
     def _count(self, breaker: CircuitBreaker, failed: bool | None, reason: str) -> None:
-        """Count a result of the model or judge; the run stops when too many in a row have failed."""
+        """Count a result, and stop the run after too many consecutive failures."""
         breaker.count(failed, reason)
         if breaker.is_open and not self.progress.stopped:
             _log.info("the run stops: %s", breaker.message)
@@ -167,7 +167,7 @@ class Engine:
     def _settle(
         self, party: ImageModel | Judge, meter: Meter, cost: float = 0.0, unpriced: int = 0
     ) -> tuple[float, int]:
-        """Return what an answer of this model or judge cost; the run ends if that is unknown and there is a budget."""
+        """Return the cost of an answer, and end the run if the cost is unknown and there is a budget."""
         cost, unpriced = meter.settle(cost, unpriced)
         if self.progress.over_budget and not self._reported_budget:
             self._reported_budget = True
@@ -194,7 +194,7 @@ class Engine:
     async def _try_model(
         self, model: ImageModel, batches: Iterator[Sequence[PlannedImage]], arrived: Channel[ArrivedAnswer]
     ) -> None:
-        """Generate the first images alone, and the next ones if these failed: if all do, the run ends."""
+        """Generate the first images separately, and end the run if all of them fail."""
         from formalimg.models.retry import few_attempts  # here, because models that cannot fail are not tried
 
         for batch in islice(batches, 2):
@@ -256,7 +256,7 @@ class Engine:
             await arrived.put(self._counted(answered))
 
     def _counted(self, arrived: ArrivedAnswer) -> ArrivedAnswer:
-        """Count an answer that is none; whether an image can be used is found out when it is stored."""
+        """Count a failed answer. Unusable images are counted when they are stored."""
         if isinstance(arrived.answer, Failed) and not arrived.answer.absent:
             self._count(self._image_failures, True, one_line(arrived.answer.reason))
         return arrived
@@ -272,12 +272,12 @@ class Engine:
         await waiting.close()
 
     async def _queue_earlier_images(self, to_judge: Iterable[ImageToJudge], waiting: Channel[ImageToJudge]) -> None:
-        """Give the judges what earlier runs have generated."""
+        """Queue images from earlier runs for judging."""
         for entry in to_judge:
             await self._queue_for_judge(entry, waiting)
 
     async def _queue_for_judge(self, entry: ImageToJudge, waiting: Channel[ImageToJudge]) -> None:
-        """Queue an image unless it has a verdict or is queued: the same question about an image has one verdict."""
+        """Queue an image for judging unless the same question about it is already judged or queued."""
         key = (entry.question, entry.stored.sha256)
         if key in self._scored:
             self.progress.verdicts -= 1
@@ -331,7 +331,7 @@ class Engine:
                     await judged.put(JudgeResult(entry, row, time.monotonic() - began))
 
     async def _metered_verdict(self, judge: Judge, entry: ImageToJudge, meter: Meter) -> VerdictRow | None:
-        """Return a verdict with all that it cost; None if it is left for when the run is resumed, and cost nothing."""
+        """Return a verdict including all costs, or None if it is left for a resumed run."""
         row: VerdictRow | None = None
         reason = "the budget was used up before the judge was done"
         try:

@@ -1,4 +1,4 @@
-"""Execute a run, or judge an existing one: open the folder, find out what is left to do, let the engine work.
+"""Execute a run or judge an existing one: open the folder, determine the remaining work and run the engine.
 
 The first Ctrl-C ends a run cleanly, the second aborts it; also in a notebook.
 """
@@ -59,7 +59,7 @@ def execute(
     safeguards: Safeguards = UNGUARDED,
     on_resume: ResumeCallback = lambda earlier: None,
 ) -> Progress:
-    """Generate the images of a run and, if there is a judge, judge them; resumes where an earlier call ended.
+    """Generate and optionally judge the images of a run, resuming any earlier call.
 
     Ctrl-C stops it cleanly: what is being generated is stored, and the same call resumes later.
 
@@ -116,7 +116,7 @@ def execute(
 def match_premade_images(
     config: RunConfig, items: Mapping[int, Item[object]], on_match: Callable[[MatchReport], None]
 ) -> RunManifest:
-    """Let a model that serves existing images match them to the items; return the manifest of the run."""
+    """Match existing images to items if the model serves such images, and return the manifest of the run."""
     if not isinstance(config.model, PremadeImageModel):
         return config.manifest()
     matching = config.model.match(images_to_match(items, config.samples))
@@ -125,7 +125,7 @@ def match_premade_images(
 
 
 def open_generator(config: RunConfig, folder: Path) -> ImageModel:
-    """Return the model that generates the images, behind its rewriter if there is one."""
+    """Return the image model, wrapped in the rewriter if there is one."""
     if config.rewriter is None:
         return config.model
     from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
@@ -134,7 +134,7 @@ def open_generator(config: RunConfig, folder: Path) -> ImageModel:
 
 
 def model_safeguards(safeguards: Safeguards, config: RunConfig, *, has_images: bool) -> Safeguards:
-    """Return the safeguards of the image model: one that has made images here has shown that it can."""
+    """Return the safeguards for the image model, without a pre-flight if it has already generated images here."""
     return replace(safeguards, preflight=safeguards.preflight and not has_images and can_fail(config.model))
 
 
@@ -147,7 +147,7 @@ def judge_run(
     safeguards: Safeguards = UNGUARDED,
     on_resume: ResumeCallback = lambda earlier: None,
 ) -> Progress:
-    """Judge all images of a run that this judge has not scored yet."""
+    """Judge all images of a run that the judge has not scored."""
     require_storable_settings(Identity(judge.name, judge.settings))
     require_budget(budget)
     # Where the images are was not named by the user of this call, but by the folder, which may come from anywhere.
@@ -175,7 +175,7 @@ def judge_run(
 
 
 def images_to_match(items: Mapping[int, Item[object]], samples: int) -> list[RequestedImage]:
-    """Return the images of these items, by position in the suite, for models that serve existing images."""
+    """Return the images requested for the items, for models that serve existing images."""
     from formalimg.models.folder.file_matching import RequestedImage  # here, because most models make images
 
     has_style = suite(next(iter(items.values())).suite).has_style_text
@@ -188,7 +188,7 @@ def images_to_match(items: Mapping[int, Item[object]], samples: int) -> list[Req
 
 
 class RunStart(NamedTuple):
-    """What a run does before all else, and what was spent in its folder on doing that before."""
+    """The steps before a run, and the amount spent on them by earlier calls in the folder."""
 
     before: Callable[[Progress], Awaitable[None]]
     spent: float
@@ -197,7 +197,7 @@ class RunStart(NamedTuple):
     def of(
         cls, store: RunStore, judge: Judge | None, to_check: Sequence[Judge], suite: str, safeguards: Safeguards
     ) -> RunStart:
-        """Return the start of a run whose pre-flight is about these judges, as far as they have scored nothing yet."""
+        """Build the start of a run with a pre-flight for judges that have not scored anything yet."""
         remote = [judge for judge in to_check if not judge.name.startswith("builtin/") and not store.scored(judge)]
         log = None
         if (safeguards.preflight and remote) or (store.folder / PREFLIGHT).exists():
@@ -215,7 +215,7 @@ class RunStart(NamedTuple):
 
 
 def run_engine(store: RunStore, engine: Engine, work: Callable[[], Awaitable[Progress]]) -> Progress:
-    """Let the engine work until it is done or stopped, and write the list of the images beside them."""
+    """Run the engine until it is done or stopped, then write the image metadata."""
     try:
         return run_until_stopped(engine, work)
     finally:
@@ -233,7 +233,7 @@ def without_verdict(
     images: Iterable[tuple[Item[object], int, str]],
     scored: Set[tuple[str, str]],
 ) -> list[ImageToJudge]:
-    """Return those of the images (item, sample, question) that exist and that the judge has not scored."""
+    """Return the existing images that the judge has not scored."""
     return [
         ImageToJudge(item, question, image)
         for item, sample, question in images
@@ -245,7 +245,7 @@ def without_verdict(
 
 
 def run_until_stopped(engine: Engine, run_engine: Callable[[], Awaitable[Progress]]) -> Progress:
-    """Let the engine work to its end or until it is stopped, also where an event loop is already running."""
+    """Run the engine until it is done or stopped, even inside a running event loop."""
     stop = _StopHandler(engine)
 
     async def work() -> Progress:
@@ -284,7 +284,7 @@ def run_until_stopped(engine: Engine, run_engine: Callable[[], Awaitable[Progres
 
 
 class _StopHandler:
-    """Stops the engine when called once, aborts it when called again; from any thread, or as a signal handler.
+    """A handler that stops the engine on the first call and aborts it on the second.
 
     What is computed here is given up at once: it costs nothing to make again. Calls of others are paid for.
     """
@@ -297,7 +297,7 @@ class _StopHandler:
         self.aborted = False
 
     def terminate(self) -> None:
-        """Stop soon, as the system wants it: calls have a while to end."""
+        """Stop quickly in response to SIGTERM, giving calls a short time to finish."""
         self()
         if self._deadline is None:
             self._deadline = threading.Timer(_GRACE_SECONDS, _end_process)
@@ -316,7 +316,7 @@ class _StopHandler:
 
     @contextlib.contextmanager
     def on_interrupt(self) -> Iterator[None]:
-        """Handle a notebook's stop button: a KeyboardInterrupt could be raised between any two lines."""
+        """Handle the stop button of a notebook without a KeyboardInterrupt at an arbitrary line."""
         if threading.current_thread() is not threading.main_thread():  # signals of other threads are not ours
             yield
             return
@@ -328,7 +328,7 @@ class _StopHandler:
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:
-        """Handle SIGINT and SIGTERM in the event loop, where this thread can receive them."""
+        """Handle SIGINT and SIGTERM in the event loop if this thread can receive signals."""
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         handled = []
         if threading.current_thread() is threading.main_thread():
@@ -346,6 +346,6 @@ class _StopHandler:
 
 
 def _end_process() -> None:
-    """End at once: what is stored stays, as after a kill."""
+    """Terminate the process immediately, as if killed, leaving stored results intact."""
     _log.warning("the calls under way took too long after SIGTERM: they are given up")
     os._exit(128 + signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""The run folder as files: created, checked before anything in it is opened, and set aside for a new beginning."""
+"""Creation, validation and archiving of the run folder."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FILES = (
 
 
 def create_run_folder(folder: Path) -> None:
-    """Create the run folder and its `images`."""
+    """Create the run folder and its `images` subfolder."""
     require_plain_run_files(folder)
     refuse_foreign_images(folder)
     try:
@@ -54,7 +54,7 @@ def create_run_folder(folder: Path) -> None:
 
 
 def require_plain_run_files(folder: Path) -> None:
-    """Refuse a run folder whose files are links, pipes or devices; the folder itself may be reached through a link.
+    """Raise an error if any file in a run folder is a link, pipe or device.
 
     A run folder may come from anywhere, and such a file would let it choose what is read and overwritten elsewhere.
     """
@@ -72,20 +72,20 @@ def require_plain_run_files(folder: Path) -> None:
 
 
 def refuse_foreign_images(folder: Path) -> None:
-    """Refuse a folder that is not a run but has files in its `images`: they would be overwritten."""
+    """Raise an error if `images` contains files but the folder is not a run, since they would be overwritten."""
     is_run = (folder / _MANIFEST).exists() or _file_size(folder / _RESULTS) > 0
     if not is_run and (folder / IMAGES).is_dir() and any((folder / IMAGES).iterdir()):
         raise FormalimgError(f"{folder} is not a run, and its {IMAGES} holds files: choose another folder for the run")
 
 
 def require_results(folder: Path) -> None:
-    """Refuse a run that has lost its results: everything would be generated, and paid for, again."""
+    """Raise an error if the results of a run are lost, since everything would be generated and paid for again."""
     if (folder / _MANIFEST).exists() and _file_size(folder / _RESULTS) == 0:
         raise lost_results(folder, "is empty" if (folder / _RESULTS).exists() else "is missing")
 
 
 def lost_results(folder: Path, problem: str) -> FormalimgError:
-    """Return the error of a run that has lost its results."""
+    """Build the error for a run whose results are lost."""
     return FormalimgError(
         f"{folder} has lost its results: {_RESULTS} {problem}; restore it, or give `run` the option --restart, which "
         "moves the old files aside and begins anew"
@@ -93,14 +93,14 @@ def lost_results(folder: Path, problem: str) -> FormalimgError:
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Remove files that a killed process left half written."""
+    """Remove partially written files left behind by a killed process."""
     for path in (*folder.glob(f".*{PARTIAL_SUFFIX}"), *(folder / IMAGES).glob(f".*{PARTIAL_SUFFIX}")):
         with contextlib.suppress(OSError):  # a folder of such a name is none of ours
             path.unlink()
 
 
 def set_aside(folder: Path) -> Path | None:
-    """Move the content of a run folder to a folder beside it, `NAME.old-<UTC time>`, so that the run can begin anew.
+    """Move the content of a run folder to a sibling folder named `NAME.old-<UTC time>`, for a fresh start.
 
     Of an adaptive run a trace stays: when it was set aside, and after how many looks.
     """
@@ -135,7 +135,7 @@ def set_aside(folder: Path) -> Path | None:
 
 
 def _build_restart_trace(folder: Path, moved_to: str) -> bytes:
-    """Return the lines about earlier adaptive runs, with one for this run if somebody has looked at it."""
+    """Return the log of earlier adaptive runs, including the current one if it has any looks."""
     try:
         earlier = read_plain_bytes(folder / RESTARTS, _MAX_TRACE_BYTES)
     except OSError:
@@ -153,7 +153,7 @@ def _build_restart_trace(folder: Path, moved_to: str) -> bytes:
 
 
 def read_journal(path: Path, max_bytes: int | None = None) -> list[dict[str, Any]]:
-    """Return the JSON objects in a file with one on each line; a line that is none, such as a torn one, is left out."""
+    """Read the JSON objects of a JSON Lines file, skipping invalid lines such as truncated ones."""
     records = []
     try:
         with open(path, "rb", opener=open_plain) as file:
@@ -168,7 +168,7 @@ def read_journal(path: Path, max_bytes: int | None = None) -> list[dict[str, Any
 
 
 def append_to_journal(path: Path, lines: bytes) -> None:
-    """Append lines to such a file; they are on disk when this returns."""
+    """Append lines to a journal file and sync it to disk."""
     try:
         with open(path, "ab", opener=open_plain) as file:
             file.write(lines)

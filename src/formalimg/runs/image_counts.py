@@ -1,4 +1,4 @@
-"""Counts of a run's images: by each choice of a filter, and of a run in progress, seen from outside.
+"""Image counts of a run, by filter value and for a run in progress.
 
 Facets say how many images match each choice of a filter, given the other choices. One pass over the run makes an index
 of bit sets, one bit per image; every count is then an intersection, so that a viewer can offer all choices with their
@@ -47,7 +47,7 @@ ImageKey = tuple[str, int]
 
 
 class ImageCounts(NamedTuple):
-    """How many images of a run are done."""
+    """The numbers of planned, generated and judged images of a run."""
 
     images: int  # number of planned images
     waiting: int  # how many of them are still to be generated
@@ -55,12 +55,12 @@ class ImageCounts(NamedTuple):
 
     @property
     def done(self) -> int:
-        """Number of images that are done: judged, or generated if there is no judge; also those that failed."""
+        """Number of finished images: judged, generated if there is no judge, or failed."""
         return self.images - self.waiting - self.unjudged
 
 
 class RunActivity(NamedTuple):
-    """A run in progress."""
+    """The rate, remaining time and cost of a run in progress."""
 
     counts: ImageCounts  # how many images are done
     rate: float | None  # images per minute, over the last two minutes; None before the first
@@ -69,12 +69,12 @@ class RunActivity(NamedTuple):
 
 
 def is_in_progress(folder: Path) -> bool:
-    """Return whether a process is writing to a run folder. One that was killed is not: the system frees its lock."""
+    """Return whether a live process is writing to a run folder."""
     return is_file_locked(folder / LOCK_FILE)
 
 
 def count_images(run: StoredRun) -> ImageCounts:
-    """Return how many images of a run are planned, generated and judged."""
+    """Count the planned, generated and judged images of a run."""
     statement = (
         "SELECT count(*), coalesce(sum(status = 'planned'), 0), "
         f"coalesce(sum(status = 'made' AND verdicts.item IS NULL), 0) {ALL_IMAGES}"
@@ -84,7 +84,7 @@ def count_images(run: StoredRun) -> ImageCounts:
 
 
 def measure_activity(run: StoredRun) -> RunActivity:
-    """Return how far a run in progress is, and how fast."""
+    """Measure the rate, remaining time and cost of a run in progress."""
     now = datetime.now(UTC)
     try:
         begun = datetime.fromtimestamp((run.folder / LOCK_FILE).stat().st_mtime, UTC)
@@ -105,7 +105,7 @@ def measure_activity(run: StoredRun) -> RunActivity:
 
 
 class FacetCounts(NamedTuple):
-    """The number of images for each choice of each facet, with the other facets as they are chosen."""
+    """The number of images for each value of each facet, given the filters on the other facets."""
 
     outcome: Mapping[str, int]  # by outcome and level
     level: Mapping[int, int]
@@ -115,7 +115,7 @@ class FacetCounts(NamedTuple):
 
 
 class _FailedPart(NamedTuple):
-    """A failed part by which images are found: its kind, a word that it is about, or both."""
+    """A filter key for failed parts: a kind, a word, or both."""
 
     kind: str
     word: str
@@ -123,7 +123,7 @@ class _FailedPart(NamedTuple):
 
 @dataclass(frozen=True)
 class FacetIndex:
-    """Bit sets of a run's images, in the order of the run."""
+    """Bit sets of a run's images for each facet value, in run order."""
 
     images: Mapping[ImageKey, int]  # the number of each image, by item and sample
     outcomes: Mapping[str, int]  # the images of each choice
@@ -132,7 +132,7 @@ class FacetIndex:
     mentioned: Mapping[str, int]
 
     def counts(self, filter_: ImageFilter, among: Collection[ImageKey] | None = None) -> FacetCounts:
-        """Count the images of each choice."""
+        """Count the images for each facet value."""
         base = (1 << len(self.images)) - 1
         if among is not None:
             bits = _BitSets()
@@ -154,7 +154,7 @@ class FacetIndex:
         )
 
     def _matches(self, filter_: ImageFilter) -> tuple[int, int, int, int]:
-        """Return the images that match the filter's outcome, its level, what it is about, and its failed part."""
+        """Return bit sets of the images that match the filter's outcome, level, mention and failed part."""
         all_images = (1 << len(self.images)) - 1
         part = _FailedPart(filter_.kind, filter_.word)
         return (
@@ -165,14 +165,14 @@ class FacetIndex:
         )
 
     def images_with(self, filter_: ImageFilter) -> Iterator[ImageKey]:
-        """Yield the images that match a filter. Its text and mark are not known here."""
+        """Yield the images that match a filter, ignoring its text and mark."""
         outcome, level, mention, part = self._matches(filter_)
         digits = f"{outcome & level & mention & part:b}"[::-1]
         yield from (key for key, number in self.images.items() if digits[number : number + 1] == "1")
 
 
 class _BitSets(dict[Hashable, bytearray]):
-    """Bit sets under construction, by choice."""
+    """Bit sets under construction, keyed by facet value."""
 
     def add(self, choice: Hashable, number: int) -> None:
         bits = self.setdefault(choice, bytearray())
@@ -190,7 +190,7 @@ def _count_bits(choices: Mapping[Any, int], among: int) -> dict[Any, int]:
 
 
 def read_facets(run: ImageQueries) -> FacetIndex:
-    """Read the index of a run."""
+    """Build the facet index of a run."""
     mentions = dict(run.query(_read_mentions, f"SELECT id, formula, tags, {_OBJECTS} FROM items"))
     scored = "status = 'made' AND passed IS NOT NULL"
     columns = f"pictures.item, pictures.sample, level, {scored}, passed, CASE WHEN {scored} THEN {_FAILED_PARTS} END"
@@ -218,7 +218,7 @@ def _read_image(row: tuple[Any, ...]) -> tuple[str, int, int, str, frozenset[_Fa
 
 
 def _list_failed_parts(parts: Iterable[Any]) -> Iterator[_FailedPart]:
-    """Yield what images are found by: each failed part by its kind, its words, and both."""
+    """Yield the filter keys of each failed part: its kind, its words, and each combination."""
     for stored_kind, subjects, name in parts:
         kind, clause = (text if isinstance(text, str) else "" for text in (stored_kind, name))
         yield _FailedPart(kind, "")
@@ -229,7 +229,7 @@ def _list_failed_parts(parts: Iterable[Any]) -> Iterator[_FailedPart]:
 
 
 def _read_mentions(row: tuple[Any, ...]) -> tuple[str, tuple[str, ...]]:
-    """Return what an item is about: the classes of its formula, its tags, or the objects of its concepts."""
+    """Return the words an item mentions: formula classes, tags and concept objects."""
     item, formula, tags, objects = row
     words = [*stored_json(tags, "tags", list), *stored_json(objects or "[]", "record", list)]
     classes = _CLASS.findall(stored_text(formula, "formula"))

@@ -26,23 +26,23 @@ _RESUME = "free some space or fix it, then run the same command again to resume"
 
 
 class ChangedImageError(OSError):
-    """The file of an image has another digest than the one that was made."""
+    """Raised when an image file does not match its recorded digest."""
 
 
 @dataclass(frozen=True)
 class ImageLocation(ABC):
-    """The file of an image, in the run folder or on an object store, read like a path, with all checks."""
+    """The location of an image in the run folder or on an object store, with validated reads."""
 
     name: str  # its recorded file name, which may be anything
     sha256: str  # the digest of its bytes: no other file is ever read
 
     @property
     def suffix(self) -> str:
-        """The extension of its name, with the dot; empty if it is not the name of an image."""
+        """The file extension including the dot, or an empty string if the name is not a valid image name."""
         return PurePosixPath(self.name).suffix if is_image_name(self.name) else ""
 
     def read_bytes(self) -> bytes:
-        """Return the bytes of the file."""
+        """Return the bytes of the file after verifying its digest."""
         data = self._read(require_image_name(self.name))
         if hashlib.sha256(data).hexdigest() != self.sha256:
             raise ChangedImageError(errno.EIO, "it is not the file that was made", str(self))
@@ -53,7 +53,7 @@ class ImageLocation(ABC):
 
     @abstractmethod
     def is_file(self) -> bool:
-        """Return whether it exists as a plain file."""
+        """Return whether the image exists as a regular file."""
 
 
 @dataclass(frozen=True)
@@ -64,18 +64,18 @@ class RunFolderImage(ImageLocation):
 
     @property
     def path(self) -> Path:
-        """Its path."""
+        """The path of the image."""
         return self.folder / require_image_name(self.name)
 
     def _read(self, name: str) -> bytes:
         return read_plain_bytes(self.folder / name, MAX_IMAGE_BYTES)
 
     def is_file(self) -> bool:
-        """Return whether it exists as a plain file."""
+        """Return whether the image exists as a regular file."""
         return is_image_name(self.name) and not kind_of_special(self.path) and self.path.exists()
 
     def __fspath__(self) -> str:
-        """Return its path, for functions that take one; they do not check what `read_bytes` does."""
+        """Return the path for functions that accept one, without the validation of `read_bytes`."""
         return str(self.path)
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ class RunFolderImage(ImageLocation):
 
 @dataclass(frozen=True)
 class ImageStore:
-    """Stores the image files of a run and their metadata, in the run folder. Thread-safe.
+    """Thread-safe storage for the image files and metadata of a run, in the run folder.
 
     `RemoteImageStore` has the same methods for images elsewhere. The manifest and the database of a run may come from
     anywhere: a place outside the run folder is read and written only if it has the marker of the run, and only files
@@ -94,10 +94,10 @@ class ImageStore:
     folder: Path  # the run folder
 
     def prepare(self, *, named: bool) -> None:
-        """Check that files can be stored before any image is generated: `named` if the user has named the place."""
+        """Check that files can be stored. `named` is true if the user passed the location."""
 
     def require_own(self) -> None:
-        """Refuse a place that belongs to somebody else; one that cannot be reached now is looked at later."""
+        """Raise an error if the location belongs to another run. The check is deferred if it is unreachable."""
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
         """Write a file atomically."""
@@ -107,14 +107,14 @@ class ImageStore:
         write_run_file(self.folder / IMAGES / name, chunks)
 
     def sync(self, names: Collection[str]) -> None:
-        """Wait until these files survive a loss of power."""
+        """Sync the files to disk."""
         try:
             fsync_files(self.folder / IMAGES, names)
         except OSError as error:
             raise FormalimgError(f"cannot write to {self.folder / IMAGES}: {error.strerror}; {_RESUME}") from error
 
     def locate(self, name: str, sha256: str) -> ImageLocation:
-        """Return the location of an image, to be read.
+        """Return the location of an image for reading.
 
         This is the only way from a recorded name to a file: reading fails if the name is none that an image can have,
         or if the file is a link, or has another digest.
@@ -142,11 +142,11 @@ class ImageStore:
         (self.folder / IMAGES / require_image_name(name)).unlink()
 
     def upload_pending(self, names: Collection[str]) -> None:
-        """Upload those of these files that had to be kept in the run folder meanwhile, as far as possible."""
+        """Upload pending files from the run folder where possible."""
 
 
 def open_image_store(folder: Path, url: str, owner: str) -> ImageStore:
-    """Return the image store of a run."""
+    """Open the image store of a run."""
     if not url:
         return ImageStore(folder)
     from formalimg.runs.remote_image_store import RemoteImageStore  # here, because most runs need none
@@ -155,26 +155,26 @@ def open_image_store(folder: Path, url: str, owner: str) -> ImageStore:
 
 
 def write_run_file(path: Path, chunks: Iterable[bytes], *, fsync: bool = False) -> None:
-    """Write a file of a run atomically; the error says how to resume."""
+    """Write a file of a run atomically, with an error message that explains how to resume."""
     atomic_write(path, chunks, fsync=fsync, hint=_RESUME)
 
 
 def is_image_name(name: object) -> bool:
-    """Return whether this is a file name that an image of a run can have: see `image_name`."""
+    """Return whether an object is a valid image file name, as defined by `image_name`."""
     if not isinstance(name, str) or not _IMAGE_NAME.fullmatch(name):
         return False
     return len(name.encode("utf-8", "surrogatepass")) <= _MAX_NAME_BYTES
 
 
 def require_image_name(name: str) -> str:
-    """Return the name if an image of a run can have it: the database may come from anywhere."""
+    """Return the name if it is a valid image file name, else raise an error."""
     if not is_image_name(name):
         raise PermissionError(errno.EPERM, "its name is not that of an image, or leads out of their place", repr(name))
     return name
 
 
 def find_outdated_files(present: Iterable[str], images: Iterable[tuple[str, int]], named: Collection[str]) -> list[str]:
-    """Return the present files that belong to these images (item and sample), but are not among the named ones.
+    """Return the existing files that belong to the images but are not in `named`.
 
     An image that is generated again may have another file type, and an ImageFolder must hold no file that its metadata
     does not name. Files that belong to no image of the run are left alone.
@@ -196,11 +196,11 @@ def image_name(item: str, sample: int, data: bytes) -> str:
 
 
 def image_stem(item: str, sample: int) -> str:
-    """Return the file name of an image without its extension; never the same for two images."""
+    """Return a file name without extension that is unique for each item and sample."""
     # The first image of an item called a_1 must not be taken for the second of a.
     return f"{item}_{sample}" if sample or re.search(r"_[0-9]+$", item) else item
 
 
 def metadata_lines(rows: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
-    """Return the lines of `metadata.jsonl`, by which the images load as a Hugging Face ImageFolder."""
+    """Yield the lines of `metadata.jsonl`, which make the folder loadable as a Hugging Face ImageFolder."""
     return (f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows)

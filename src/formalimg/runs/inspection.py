@@ -1,4 +1,4 @@
-"""Inspection of image files before they are judged: decode them, and fail images of one flat colour."""
+"""Inspection of image files before judging: decode them, and fail uniformly coloured images."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ _warnings_lock = threading.Lock()
 
 
 class InspectedImage(NamedTuple):
-    """A decoded image, and its verdict if none is needed from a judge."""
+    """A decoded image, with a verdict if no judge is needed."""
 
     image: LoadedImage
     by_rule: Verdict | None
 
     @property
     def is_large(self) -> bool:
-        """Whether it takes much memory."""
+        """Whether the decoded image requires a large amount of memory."""
         width, height = self.image.pil.size
         return 4 * width * height + len(self.image.data) > _MAX_QUEUED_BYTES
 
 
 def inspect_with_rules(data: bytes) -> InspectedImage | Unscored:
-    """Return the image in a file with its verdict by rule, if any, or why it cannot be decoded."""
+    """Decode an image and apply the automatic rules. Return the reason if it cannot be decoded."""
     image = inspect(data)
     return image if isinstance(image, Unscored) else InspectedImage(image, fail_by_rule(image))
 
 
 def inspect(data: bytes, max_pixels: int = MAX_PIXELS) -> LoadedImage | Unscored:
-    """Return the image in a file, upright and in RGB (transparent parts on white), or why it cannot be decoded."""
+    """Decode an image as upright RGB on a white background, or return the reason why this fails."""
     from PIL import ExifTags, Image, ImageOps
 
     try:
@@ -78,14 +78,14 @@ def inspect(data: bytes, max_pixels: int = MAX_PIXELS) -> LoadedImage | Unscored
 
 
 class ImageThreads:
-    """Threads for work that blocks; large images have one for all, as each keeps its memory for the next."""
+    """Threads for blocking work, with a single shared thread for large images to limit memory."""
 
     def __init__(self, count: int) -> None:
         self._threads = ThreadPoolExecutor(count, "formalimg")
         self._large_images = ThreadPoolExecutor(1, "formalimg-large")
 
     async def run(self, work: Callable[[], T], image_bytes: int = 0) -> T:
-        """Return the result of work with images that take so much memory."""
+        """Run blocking work in a thread, chosen by the memory its images require."""
         threads = self._large_images if image_bytes > LARGE_IMAGE_BYTES else self._threads
         return await asyncio.get_running_loop().run_in_executor(threads, work)
 
@@ -97,7 +97,7 @@ class ImageThreads:
 
 @asynccontextmanager
 async def image_memory(size: int) -> AsyncIterator[None]:
-    """Wait until images of so many bytes may be decoded and judged, if that is many; they count as long as within."""
+    """Reserve memory for decoding and judging images, waiting for it if `size` is large."""
     if size <= LARGE_IMAGE_BYTES:
         yield
         return
@@ -106,7 +106,7 @@ async def image_memory(size: int) -> AsyncIterator[None]:
 
 
 def count_decoded_bytes(file: IO[bytes] | bytes) -> int:
-    """Return how many bytes it takes to decode the image in a file; 0 if it is none that will be."""
+    """Return the bytes required to decode an image, or 0 if it is invalid or too large."""
     from PIL import Image as Images
 
     try:
@@ -118,7 +118,7 @@ def count_decoded_bytes(file: IO[bytes] | bytes) -> int:
 
 
 def image_size(data: bytes) -> tuple[int, int] | None:
-    """Return width and height of the upright image in a file, by its header alone; None if it is no image."""
+    """Return the width and height of an upright image from its header, or None if the file is invalid."""
     from PIL import ExifTags
 
     try:
@@ -131,7 +131,7 @@ def image_size(data: bytes) -> tuple[int, int] | None:
 
 
 def fail_by_rule(image: LoadedImage) -> Verdict | None:
-    """Return the verdict on an image that needs no judge: one flat colour shows nothing, so it fails. Else None."""
+    """Return a failing verdict for an image of one flat colour, or None if a judge is needed."""
     extremes = image.pil.getextrema()
     if any(high - low > _MAX_FLAT_RANGE for low, high in extremes):  # type: ignore[misc]
         return None
@@ -147,7 +147,7 @@ def _open_file(file: IO[bytes]) -> Image:
 
 
 def _to_rgb(image: Image) -> Image:
-    """Return a copy in RGB, so that nothing refers to the opened file; converted in bands."""
+    """Return an RGB copy independent of the opened file, converted in bands."""
     from PIL import Image as Images
 
     if image.mode == "RGB" and "transparency" not in image.info:

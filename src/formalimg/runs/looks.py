@@ -1,4 +1,4 @@
-"""The looks of a run, one line each: those of an adaptive run in `looks.jsonl`, those of gates in `gate.jsonl`.
+"""Journals of looks: `looks.jsonl` for adaptive runs and `gate.jsonl` for sequential gates.
 
 Every look is on disk before the next image is made, and before its decision is printed. A resumed run replays the
 looks: what was decided stays decided, and a file whose decisions do not follow from its images is refused. So nobody
@@ -41,7 +41,7 @@ _NOT_OURS = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 
 class ImagesOfLook(NamedTuple):
-    """The images that are new in a look, by what became of them; and whether its level has no more."""
+    """The new images of a look by outcome, and whether the level is exhausted."""
 
     # ids of items: passed, failed, unscored; in a comparison won, lost, tied, unscored
     outcomes: Mapping[str, Sequence[str]]
@@ -55,7 +55,7 @@ class ImagesOfLook(NamedTuple):
 
 @dataclass
 class AdaptiveLooks:
-    """The looks of a run: an adaptive test with the images that it has seen."""
+    """The design of an adaptive run and the images of all its looks."""
 
     design: AdaptiveDesign | PairedDesign
     judge: str  # the key of the judge whose verdicts count
@@ -80,57 +80,57 @@ class AdaptiveLooks:
         self._counts: dict[tuple[int, str], int] = {}
 
     def is_by(self, judge: Judge | Identity | None) -> bool:
-        """Return whether the decisions are those of this judge."""
+        """Return whether the looks were decided by the judge."""
         return judge is not None and judge_key(judge) == self.judge
 
     def __str__(self) -> str:
-        """Return the design on one line, as the manifest keeps it."""
+        """Return the design on one line, as stored in the manifest."""
         return f"{self.design}, against {self.against}" if self.against else str(self.design)
 
     @property
     def items(self) -> tuple[str, ...]:
-        """All items that were looked at, in order."""
+        """All items of all looks, in order."""
         return tuple(item for images in self.seen for item in images.items)
 
     @property
     def epsilon(self) -> float | None:
-        """The rate that a held level reaches; None for a comparison."""
+        """The pass rate required to hold a level, or None for a comparison."""
         return self.design.epsilon if isinstance(self.design, AdaptiveDesign) else None
 
     @property
     def total(self) -> int:
-        """The number of images of a run that is not adaptive."""
+        """The maximum number of images."""
         return self.design.total if isinstance(self.design, AdaptiveDesign) else self.design.items
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The levels that are climbed; none for a comparison."""
+        """The tested levels in ascending order, or an empty tuple for a comparison."""
         return tuple(sorted(self.design.images)) if isinstance(self.design, AdaptiveDesign) else ()
 
     def images_of(self, level: int) -> int:
-        """Return the number of images that a level has; 0 for a comparison."""
+        """Return the number of images of a level, or 0 for a comparison."""
         return self.design.images.get(level, 0) if isinstance(self.design, AdaptiveDesign) else 0
 
     @property
     def level(self) -> int | None:
-        """The level that is under way; None for a comparison, and after the end."""
+        """The current level, or None for a comparison or a finished test."""
         return self.test.needs.level if isinstance(self.test, AdaptiveTest) and self.test.needs else None
 
     @property
     def missing(self) -> int | None:
-        """How many more scored images it takes until the next look; None if the test has ended."""
+        """The number of scored images still required for the next look, or None if the test has ended."""
         needs = self.test.needs
         if needs is None:
             return None
         return (needs if isinstance(needs, int) else needs.counted) - sum(self._level_counts(self._counts).values())
 
     def _level_counts(self, counts: Mapping[tuple[int, str], int]) -> dict[str, int]:
-        """Return how many scored images of the level that is under way have each outcome."""
+        """Count the scored images of the current level by outcome."""
         current = self.level or 0
         return {outcome: count for (level, outcome), count in counts.items() if level == current}
 
     def look(self, images: ImagesOfLook) -> str:
-        """Look, and return the decision."""
+        """Record a look with new images and return the decision of the test."""
         level = self.level or 0
         counts = dict(self._counts)
         for outcome, items in images.outcomes.items():
@@ -151,7 +151,7 @@ class AdaptiveLooks:
     # --- as lines
 
     def first_line(self) -> dict[str, Any]:
-        """Return the design as the first line of the file has it."""
+        """Return the design as the first record of the file."""
         line: dict[str, Any] = {"design": str(self), "judge": self.judge, "confidence": self.design.confidence}
         if isinstance(self.design, AdaptiveDesign):
             images = {str(level): self.design.images[level] for level in sorted(self.design.images)}
@@ -159,7 +159,7 @@ class AdaptiveLooks:
         return {**line, "against": self.against, "items": self.design.items}
 
     def replay(self, line: Mapping[str, Any], known_items: set[str]) -> None:
-        """Take a line of the file, after those with the known items; its decision has to be the one that follows."""
+        """Replay a stored look, and raise an error if its decision does not follow from its images."""
         outcomes = {name: line.get(name) for name in self.outcomes}
         for items in outcomes.values():
             if not isinstance(items, list) or not all(map(is_text, items)):
@@ -175,10 +175,10 @@ class AdaptiveLooks:
 
 
 class LooksFile:
-    """The file of the looks, opened for writing by the process that holds the lock of the run folder."""
+    """The file of looks, opened for writing by the process that holds the lock of the run folder."""
 
     def __init__(self, folder: Path, planned: AdaptiveLooks, *, has_images: bool) -> None:
-        """Read what is there, and write the design if nothing is."""
+        """Read the existing looks, or write the design to a new file."""
         self._path = folder / LOOKS
         stored = read_looks(folder)
         if stored is None and has_images:
@@ -196,7 +196,7 @@ class LooksFile:
         _write_lines(self._path, self._lines)
 
     def add(self, images: ImagesOfLook) -> str:
-        """Look at these images, store the look, and return the decision; it is on disk when this returns."""
+        """Record a look with the images, sync it to disk and return the decision."""
         looks, level = self.looks, self.looks.level
         decision = looks.look(images)
         outcomes = {name: list(images.outcomes.get(name, ())) for name in looks.outcomes}
@@ -207,7 +207,7 @@ class LooksFile:
 
 
 def read_looks(folder: Path) -> AdaptiveLooks | None:
-    """Return the looks of a run folder; None if it has none."""
+    """Read the looks of a run folder, or return None if it has none."""
     path = folder / LOOKS
     lines = _read_lines(path)
     if not lines:
@@ -226,7 +226,7 @@ def read_looks(folder: Path) -> AdaptiveLooks | None:
 
 
 def read_restarts(folder: Path) -> tuple[int, ...]:
-    """Return how many looks each adaptive run had that was in a run folder before, and was set aside."""
+    """Return the number of looks of each earlier adaptive run that was moved out of the folder."""
     path = folder / RESTARTS
     try:
         return tuple(_require_count(loads_strict(line)["looks"]) for line in _read_lines(path))
@@ -266,7 +266,7 @@ def _require_rate(value: object) -> float:
 
 
 def _read_lines(path: Path) -> list[bytes]:
-    """Return the lines of a file; none if it does not exist."""
+    """Return the lines of a file, or an empty list if it does not exist."""
     try:
         data = read_plain_bytes(path, _MAX_BYTES)
     except FileNotFoundError:
@@ -294,7 +294,7 @@ def _damage_error(path: Path, problem: str) -> FormalimgError:
 
 
 class GateDesign(NamedTuple):
-    """What a sequential gate tests; it is fixed by the first look."""
+    """The design of a sequential gate, fixed by the first look."""
 
     against: str  # the baseline
     by: str  # who decides: the key of the judge, or `people`
@@ -304,7 +304,7 @@ class GateDesign(NamedTuple):
 
 
 class GateLook(NamedTuple):
-    """A decision of a sequential gate, and which look it was, from 1."""
+    """The decision of a sequential gate at a look, with the look number starting at 1."""
 
     design: GateDesign
     number: int
@@ -312,7 +312,7 @@ class GateLook(NamedTuple):
 
 
 def take_gate_look(folder: Path, design: GateDesign, items: int, decide: Callable[[float], GateDecision]) -> GateLook:
-    """Take a look and store it; or repeat the last one if it decided, or there are no more items than it had."""
+    """Record a new look, or return the last one if it was decisive or no items were added."""
     lock = FolderLock(folder)
     try:
         looks = [look for look in read_gate_looks(folder) if look.design.against == design.against]
@@ -339,7 +339,7 @@ def take_gate_look(folder: Path, design: GateDesign, items: int, decide: Callabl
 
 
 def read_gate_looks(folder: Path) -> list[GateLook]:
-    """Return the looks of all gates in which a run was the new one, in order."""
+    """Return the looks of all gates in which the run was the candidate, in order."""
     path = folder / GATE_LOOKS
     try:
         return [_read_gate_look(loads_strict(line)) for line in _read_lines(path)]
@@ -356,7 +356,7 @@ def _format_differences(stored: GateDesign, design: GateDesign) -> str:
 
 
 def _read_gate_look(record: dict[str, Any]) -> GateLook:
-    """Return a stored look; all its numbers are checked, because a run folder may come from anywhere."""
+    """Parse a stored look, validating all its numbers."""
     texts = [record[name] for name in ("against", "by", "number")]
     outcome: GateOutcome = record["outcome"]
     counts = [record[name] for name in ("looks", "look", "items")]

@@ -1,4 +1,4 @@
-"""The manifest of a run, `run.toml`: its suite, model, judge and settings; read when a run is resumed."""
+"""The manifest of a run, `run.toml`, with its suite, model, judge and settings."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ class Identity:
 
     @property
     def components(self) -> str:
-        """Which networks a detector has, and what reads text beside it; empty for all others."""
+        """The networks and text reader of a detector, or an empty string for other models and judges."""
         names = (value for key, value in self.settings.items() if key.rpartition(".")[2] in ("network", "reader"))
         return ", ".join(dict.fromkeys(map(str, names)))
 
     @property
     def wording(self) -> str:
-        """Whose texts it sends, where it follows a published protocol; empty for all others."""
+        """The source of the prompt texts of a published protocol, or an empty string without one."""
         return published_wording(self.settings)
 
 
 @dataclass(frozen=True)
 class RunManifest:
-    """The settings of a run: enough to repeat it."""
+    """The settings needed to repeat a run."""
 
     suite: str  # the benchmark
     suite_version: str
@@ -84,7 +84,7 @@ class RunManifest:
 
     @property
     def items_label(self) -> str:
-        """Whose items were run, in their version: `formalimg items v3`; empty where a suite has the user's alone."""
+        """The source and version of the items, such as `formalimg items v3`, or an empty string for the user's own."""
         shipped, version = shipped_versions(self.suite), self.suite_version
         if self.origin == "authors" or not version:
             return "authors' items" if self.origin == "authors" else "unversioned items" if shipped else ""
@@ -92,11 +92,11 @@ class RunManifest:
 
     @property
     def image_owner(self) -> str:
-        """The text by which the marker of a place of images names this run."""
+        """The text that identifies this run in the marker of an image location."""
         return ", ".join(filter(None, [self.model.name, f"begun {self.created}", self.images_id]))
 
     def resuming(self, stored: RunManifest) -> RunManifest:
-        """Return what is asked for now, with what the manifest of the folder knows of earlier calls."""
+        """Return the requested settings combined with the history in the stored manifest."""
         return replace(
             self,
             judge=stored.judge,
@@ -115,12 +115,12 @@ _OPTIONAL = ("images", "images_id", "odd", "matched", "adaptive", "imported", "o
 
 
 def utc_now() -> str:
-    """Return the current time in the format used everywhere in a run."""
+    """Return the current time in the format used by run folders."""
     return datetime.now(UTC).strftime(TIME_FORMAT)
 
 
 def write_manifest(manifest: RunManifest, folder: Path) -> None:
-    """Write `run.toml`, replacing the old file atomically; it is on disk when this returns."""
+    """Write `run.toml` atomically and sync it to disk."""
     if manifest.samples > _MAX_STORED_SAMPLES:
         raise FormalimgError(
             f"a run has up to {_MAX_STORED_SAMPLES:,} images per item, and not {manifest.samples:,}: make several runs"
@@ -146,7 +146,7 @@ def write_manifest(manifest: RunManifest, folder: Path) -> None:
 
 
 def read_manifest_table(path: Path, kind: str, schema: int | tuple[int, ...], advice: str) -> dict[str, Any]:
-    """Return the TOML table of the manifest of a folder, if it has this schema."""
+    """Read the TOML table of a manifest, and raise an error if its schema does not match."""
     folder = path.parent
     try:
         data = read_plain_bytes(path, MAX_MANIFEST_BYTES)
@@ -180,7 +180,7 @@ def read_manifest_table(path: Path, kind: str, schema: int | tuple[int, ...], ad
 
 
 def read_manifest(folder: Path) -> RunManifest:
-    """Return the manifest of a run folder."""
+    """Read the manifest of a run folder."""
     path = folder / MANIFEST_FILE
     require_plain_run_files(folder)
     table = read_manifest_table(path, "run", SCHEMA, "use the version that made it ({made_with}), or start a new run")
@@ -201,7 +201,7 @@ def read_manifest(folder: Path) -> RunManifest:
 
 
 def manifest_differences(new: RunManifest, stored: RunManifest) -> list[str]:
-    """Return the differences that keep a run from being resumed, as `name: was X, now Y`."""
+    """Return the differences that prevent resuming a run, as `name: was X, now Y`."""
     old_settings, new_settings = _image_settings(stored), _image_settings(new)
     return [
         f"{name}: was {old_settings.get(name, 'not set')}, now {new_settings.get(name, 'not set')}"
@@ -211,7 +211,7 @@ def manifest_differences(new: RunManifest, stored: RunManifest) -> list[str]:
 
 
 def require_same_settings(new: RunManifest, stored: RunManifest, folder: Path) -> None:
-    """Refuse to resume a run with other settings, or to keep its images in two places."""
+    """Raise an error if a run would be resumed with other settings or another image location."""
     differences = manifest_differences(new, stored)
     if new.images and new.images != stored.images:  # by default, images go where the others are
         differences.append(f"images: were kept {stored.images or 'in the run folder'}, now {new.images}")
@@ -225,7 +225,7 @@ def require_same_settings(new: RunManifest, stored: RunManifest, folder: Path) -
 
 
 def require_images(manifest: RunManifest, folder: Path) -> None:
-    """Refuse to look at the images of a run that was imported without them."""
+    """Raise an error if a run was imported without its images."""
     if manifest.imported:
         raise FormalimgError(
             f"{folder} has no images, because its answers were imported: import those of another judge with "
@@ -234,7 +234,7 @@ def require_images(manifest: RunManifest, folder: Path) -> None:
 
 
 def require_storable_settings(identity: Identity) -> None:
-    """Refuse settings that cannot be written to the manifest and read back unchanged."""
+    """Raise an error if the settings cannot be written to the manifest and read back unchanged."""
     for name, value in identity.settings.items():
         if not (is_text(name) and len(name) <= MAX_TEXT and _is_storable(value)):
             quoted = f"{value!r}" if len(str(value)[:MAX_TEXT]) <= _MAX_SHOWN else f"{str(value)[:_MAX_SHOWN]!r}…"
@@ -258,7 +258,7 @@ def _is_storable(value: object) -> bool:
 
 
 def _image_settings(manifest: RunManifest) -> dict[str, str]:
-    """Return everything that shapes images, as text: 7 and 7.0 may be different settings."""
+    """Return all settings that affect images as text, so that 7 and 7.0 stay distinct."""
     return {
         "suite": manifest.suite,
         "suite version": manifest.suite_version or "none",
@@ -310,7 +310,7 @@ def _toml_value(value: Setting) -> str:
 
 
 def judge_names(judges: Sequence[Identity]) -> list[str]:
-    """Return a label for each judge: its name and, where judges share a name, the settings in which they differ.
+    """Return a label for each judge: its name, with the differing settings if the name is shared.
 
     A model that judges in two personas is called `openai/q (strict)` and `openai/q (standard)`: the prompts that
     follow from a persona are not listed, unless others replace them.
@@ -339,7 +339,7 @@ def _distinct_name(judge: Identity, namesakes: Sequence[Identity]) -> str:
 
 
 def _format_name(judge: Identity, keys: Iterable[str]) -> str:
-    """Return the name with these settings; a persona comes first, as its value alone."""
+    """Format the judge's name with the selected settings, putting the persona first."""
     settings = judge.settings
     texts = [str(settings["persona"])] if "persona" in settings and "persona" in keys else []
     texts += [f"{key}={settings[key]}" for key in keys if key in settings and key != "persona"]
@@ -347,14 +347,14 @@ def _format_name(judge: Identity, keys: Iterable[str]) -> str:
 
 
 def profile_of_judges(manifests: Iterable[RunManifest]) -> Profile:
-    """Return whose rules sum up these runs: the published code's if all their judges followed it, else the paper's."""
+    """Return the profile for summarizing the runs: `official-code` if all their judges used it, else `paper`."""
     judges = [manifest.judge for manifest in manifests]
     as_code = all(judge is not None and judge.settings.get("protocol") == "official-code" for judge in judges)
     return "official-code" if judges and as_code else "paper"
 
 
 def published_wording(settings: Mapping[str, Setting]) -> str:
-    """Return whose texts a model or judge of these settings sends, such as `published protocol, our wording`.
+    """Return the source of the prompt texts for a published protocol, such as `published protocol, our wording`.
 
     Empty where no published protocol is followed, or it sends no texts.
     """

@@ -1,4 +1,4 @@
-"""Messages between the stages of the engine, the queues they go through, and error texts that can be shown."""
+"""Messages and queues between the stages of the engine, and formatting of error messages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StoredImage(NamedTuple):
 
 
 class ArrivedAnswer(NamedTuple):
-    """The answer of an image model, how many seconds it took, and what it cost."""
+    """The answer of an image model, with its duration in seconds and its cost."""
 
     planned: PlannedImage  # the image that was asked for
     answer: ImageResult  # the answer
@@ -59,7 +59,7 @@ class ArrivedAnswer(NamedTuple):
 
 
 class ImageToJudge(NamedTuple):
-    """A stored image that waits for a judge; already decoded if it was generated just now."""
+    """A stored image waiting for a judge, already decoded if it has just been generated."""
 
     item: Item[object]
     question: str
@@ -68,7 +68,7 @@ class ImageToJudge(NamedTuple):
 
 
 class JudgeResult(NamedTuple):
-    """The verdict on an image as a row, and after how many seconds it came."""
+    """A verdict as a database row, with its duration in seconds."""
 
     entry: ImageToJudge
     row: VerdictRow
@@ -76,21 +76,21 @@ class JudgeResult(NamedTuple):
 
 
 class Channel(Generic[T]):
-    """A bounded queue between stages that can be closed: `async for` over it ends when everything is taken."""
+    """A bounded queue between stages that can be closed, which ends iteration over it."""
 
     def __init__(self, size: int) -> None:
         self._queue: asyncio.Queue[tuple[T] | None] = asyncio.Queue(size)
 
     async def put(self, entry: T) -> None:
-        """Put an entry in, as soon as there is room."""
+        """Add an entry, waiting for free capacity."""
         await self._queue.put((entry,))
 
     async def close(self) -> None:
-        """Declare that nothing more will come."""
+        """Close the channel to new entries."""
         await self._queue.put(None)
 
     def take_available(self, limit: int) -> Iterator[T]:
-        """Yield entries that are already there, up to a limit; never waits."""
+        """Yield up to `limit` available entries without waiting."""
         for _ in range(limit):
             if self._queue.empty():
                 return
@@ -112,12 +112,12 @@ class Channel(Generic[T]):
 
 
 def queue_size(concurrency: int) -> int:
-    """Return the length of a queue beside this many tasks: enough that they need not wait for each other."""
+    """Return a queue length that keeps the concurrent tasks busy."""
     return max(2, min(concurrency // 2, _MAX_QUEUE))
 
 
 def split_batches(planned: Sequence[PlannedImage], model: ImageModel) -> Iterator[Sequence[PlannedImage]]:
-    """Yield batches of the model's size, read anew for each: a model may learn meanwhile how many fit at once."""
+    """Yield batches, adapting to the model's current batch size before each one."""
     start = 0
     while start < len(planned):
         batch = planned[start : start + max(1, model.batch)]
@@ -126,7 +126,7 @@ def split_batches(planned: Sequence[PlannedImage], model: ImageModel) -> Iterato
 
 
 def one_line(text: str, head: int = _HEAD, tail: int = _TAIL) -> str:
-    """Return the text on one line of limited length, without API keys: some messages quote them."""
+    """Return the text on one line, truncated and with API keys redacted."""
     from formalimg.models.secrets import redact  # here, because all may go well
 
     return truncate(redact(" ".join(text.split())), head, tail)
@@ -139,13 +139,13 @@ def error_text(error: BaseException) -> str:
 
 
 def is_own_cancellation(error: BaseException) -> bool:
-    """Return whether this task was cancelled, and not something that a model or judge started and cancelled itself."""
+    """Return whether the error is a cancellation of this task rather than one raised by a model or judge."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 def check_answer(answer: object) -> ImageResult:
-    """Return what an image model yielded if it is a valid answer, else `Failed` with the reason."""
+    """Return the answer of an image model if it is valid, else `Failed` with the reason."""
     match answer:
         case Refused(reason=str()) | Failed(reason=str()):
             return answer
@@ -166,7 +166,7 @@ def check_answer(answer: object) -> ImageResult:
 
 
 def root_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the error that a user can act on, if there is one; else the first."""
+    """Return the first error that a user can act on, or the first error if there is none."""
     leaves = list(_list_leaves(errors))
     return next((error for error in leaves if isinstance(error, FormalimgError)), leaves[0])
 
@@ -180,7 +180,7 @@ def _list_leaves(errors: BaseExceptionGroup[BaseException]) -> Iterator[BaseExce
 
 
 def surplus_images(model: ImageModel, count: int) -> FormalimgError:
-    """Return the error for a model that gives more images than it was asked for."""
+    """Build the error for a model that returns more images than requested."""
     return FormalimgError(
         f"{model.name} gave more images than the {count} it was asked for, so nobody knows which is which: "
         "mend the model, then start a new run"

@@ -1,4 +1,4 @@
-"""The model and judges of a run: opened by their names; at work here, or on Ray workers; and safeguards.
+"""The model and judges of a run, opened locally or on Ray workers, and the safeguards.
 
 Safeguards keep a run from spending in vain: models and judges are tried before it begins, and it stops after failures
 in a row.
@@ -37,7 +37,7 @@ Component = TypeVar("Component", bound=Concurrent)
 
 @dataclass(frozen=True)
 class Reopenable(Generic[Component]):
-    """A model or judge that is open in this process, and the factory by which other processes open the same."""
+    """A model or judge opened in this process, with a factory that opens it in other processes."""
 
     instance: Component  # the one that is open in this process
     # opens another. It must be importable (a function, or a `functools.partial` of one with plain values), so that it
@@ -46,12 +46,12 @@ class Reopenable(Generic[Component]):
 
     @classmethod
     def open(cls, factory: Callable[[], Component]) -> Reopenable[Component]:
-        """Open it here."""
+        """Open a model or judge with the factory."""
         return cls(factory(), factory)
 
     @classmethod
     def here(cls, instance: Component) -> Reopenable[Component]:
-        """Wrap one that is open already, and can be used in this process only."""
+        """Wrap an existing model or judge that is only usable in this process."""
         return cls(instance, lambda: instance)
 
 
@@ -90,7 +90,7 @@ def open_judges(
     words: Words = "command",
     on_notice: Callable[[str], None] = lambda text: None,
 ) -> list[Reopenable[Judge]]:
-    """Open the judges of these names; the default for the images of a model if none is named."""
+    """Open the judges by name, or the default judge for the model's images if there are no names."""
     from formalimg.judges.factory import open_judge
     from formalimg.runs.defaults.settings import default_judge
 
@@ -110,7 +110,7 @@ def open_judges(
 
 
 def _authors_texts(suite: str, protocol: Protocol) -> Path | None:
-    """Return the folder of the authors' texts, named here so that a machine without them refuses; None for others."""
+    """Return the folder of the suite authors' prompt texts, or None for the default protocol."""
     if protocol == "default":
         return None
     from formalimg.benchmarks.download.texts import pulled_texts
@@ -120,7 +120,7 @@ def _authors_texts(suite: str, protocol: Protocol) -> Path | None:
 
 
 def model_of(model: str | ImageModel, options: Mapping[str, object] | None) -> ImageModel:
-    """Return the image model that a call gives, by its name or as an object."""
+    """Return the image model passed to a call by name or as an object."""
     if isinstance(model, str):
         from formalimg.models.options import option_texts
         from formalimg.models.registry import open_image_model
@@ -132,7 +132,7 @@ def model_of(model: str | ImageModel, options: Mapping[str, object] | None) -> I
 
 
 def rewriter_of(rewriter: str | ChatModel | None) -> ChatModel | None:
-    """Return the chat model that a call gives, by its name or as an object."""
+    """Return the chat model passed to a call by name or as an object, or None."""
     if not isinstance(rewriter, str):
         return rewriter
     from formalimg.models.registry import open_chat_model
@@ -150,7 +150,7 @@ def judge_of(
     *,
     making: bool = True,
 ) -> Reopenable[Judge]:
-    """Return the judge that a call gives, by its name, as an object or a function; the default if it gives none."""
+    """Return the judge passed to a call by name, object or function, or the default judge."""
     from formalimg.judges.factory import check_protocol
 
     check_protocol(protocol)
@@ -181,12 +181,12 @@ def judge_of(
 
 
 def is_function(judge: object) -> bool:
-    """Return whether a judge is given as a function, of which nobody knows what it does."""
+    """Return whether a judge is a plain function."""
     return callable(judge) and not any(hasattr(judge, name) for name in ("judge", "ask", "ground"))
 
 
 class Workplace(NamedTuple):
-    """The model and judge that do the work, and a text about the rates of workers."""
+    """The model and judge that execute the work, and a function that describes worker throughput."""
 
     model: ImageModel | None
     judge: Judge | None
@@ -195,7 +195,7 @@ class Workplace(NamedTuple):
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Whether a run works in this process, or on workers of a Ray cluster: the options, by their names."""
+    """The execution options of a run: in this process or on workers of a Ray cluster."""
 
     engine: Literal["local", "ray"] = "local"
     address: str | None = None
@@ -221,7 +221,7 @@ class EngineOptions:
         judge: Reopenable[Judge] | None,
         on_notice: Callable[[str], None] = lambda text: None,
     ) -> Iterator[Workplace]:
-        """Yield the model and judge to run with: those given, or those of workers on a cluster."""
+        """Yield a workplace with the model and judge, opened on a cluster if requested."""
         local = Workplace(model.instance if model else None, judge.instance if judge else None, lambda: "")
         if self.engine == "local":
             yield local
@@ -258,7 +258,7 @@ _PREFLIGHT_VARIABLE = "FORMALIMG_PREFLIGHT"
 
 @dataclass(frozen=True)
 class Safeguards:
-    """What keeps a run from spending in vain."""
+    """Safeguards against wasted spending in a run."""
 
     preflight: bool = False  # whether judges and image model are tried before all else
     max_failures: int = 0  # the run stops after so many failures in a row of a model or judge; 0 for never
@@ -277,17 +277,17 @@ UNGUARDED = Safeguards()
 
 
 def preflight_by_default() -> bool:
-    """Return whether runs begin with a pre-flight where nothing else is said: unless FORMALIMG_PREFLIGHT is `no`."""
+    """Return whether runs start with a pre-flight by default, as set by FORMALIMG_PREFLIGHT."""
     return os.environ.get(_PREFLIGHT_VARIABLE, "").strip().lower() not in ("0", "no", "off", "false")
 
 
 def can_fail(model: ImageModel) -> bool:
-    """Return whether a model may cost or fail: not if it is built in, or serves images that exist."""
+    """Return whether a model can fail or cost money, unlike built-in models and existing images."""
     return not model.name.startswith(_BUILTIN) and not isinstance(model, PremadeImageModel)
 
 
 class CircuitBreaker:
-    """Counts the failures of a model or judge in a row, in the order in which its results are recorded."""
+    """A counter of consecutive failures of a model or judge."""
 
     def __init__(self, name: str, limit: int) -> None:
         self.failures = 0  # how many there are in a row by now
@@ -296,7 +296,7 @@ class CircuitBreaker:
         self._limit = limit
 
     def count(self, failed: bool | None, reason: str = "") -> None:
-        """Count a result: failed, or not; None for a result that says nothing about the party."""
+        """Record a success or failure, ignoring None."""
         if failed:
             self.failures, self.reason = self.failures + 1, reason
         elif failed is not None:
@@ -304,17 +304,17 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is time to stop."""
+        """Whether the failure limit has been reached."""
         return 0 < self._limit <= self.failures
 
     @property
     def message(self) -> str:
-        """Why the run stops."""
+        """The reason for stopping the run."""
         return f"{self._name} failed {self.failures} times in a row, the last time: {self.reason}"
 
 
 def model_advice(name: str, reason: str) -> str:
-    """Return why a run ends whose first images all failed, and what to do."""
+    """Return an error message for a run whose first images all failed, with advice."""
     advice = "mend that"
     if reason.startswith("unavailable: the connection"):
         advice = "start the server, or correct -M base_url"
@@ -331,12 +331,12 @@ def model_advice(name: str, reason: str) -> str:
 
 
 def image_failed(status: str) -> bool | None:
-    """Return whether an image model failed, by the status of a stored answer; None if that is no file of an image."""
+    """Return whether the model failed, or None if the status does not concern an image file."""
     return {"made": False, "unreadable": True, "too large": True}.get(status)
 
 
 def judge_failed(judge: Judge, row: VerdictRow) -> bool | None:
-    """Return whether a judge failed: no answer, or one of no use; None if it was not asked, or its model refused.
+    """Return whether a judge failed, or None if it was not asked or its model declined.
 
     Built-in judges answer always; what they cannot read is not their failure.
     """

@@ -1,4 +1,4 @@
-"""The plan of a run: selected items, images with their seeds, and the content keys results are reused by.
+"""The plan of a run: selected items, images with their seeds, and content keys for reusing results.
 
 A result's key hashes everything that shaped it. Same key: the result is reused. Any difference: it is made again.
 """
@@ -28,7 +28,7 @@ _KEY_VERSION = 1
 
 @dataclass(frozen=True)
 class Selection:
-    """The items of a suite that a run takes.
+    """The criteria for selecting items of a suite.
 
     Attributes:
         levels: only items of these levels; None for all.
@@ -41,7 +41,7 @@ class Selection:
     ids: Collection[str] | None = None
 
     def of(self, items: Sequence[Item[object]]) -> dict[int, Item[object]]:
-        """Return the selected items by their position in the suite.
+        """Return the selected items, keyed by position in the suite.
 
         Raises:
             FormalimgError: if the suite does not have a level or id, or no item is selected.
@@ -77,7 +77,7 @@ class Selection:
 
 
 def require_supported(model: ImageModel, suite: str) -> None:
-    """Refuse a model whose `covers` limits it to suites of formulas, or to those with a world."""
+    """Raise an error if the model does not support the suite, according to its `covers` attribute."""
     covers, benchmark = getattr(model, "covers", None), suite_of(suite)
     if covers is not None and not (benchmark.world and (benchmark.vocabulary or covers == "worlds")):
         raise FormalimgError(
@@ -87,12 +87,12 @@ def require_supported(model: ImageModel, suite: str) -> None:
 
 
 def default_style(suite: str, model: ImageModel) -> StyleText:
-    """Return the style text of `--style auto`: the same for every model that reads a prompt, whatever the way in.
+    """Return the default style text for a model on a suite.
 
-    Knolling was published with a long text, and a short one for models that read few words. So it is long, for remote
-    models, programs and functions alike, unless the model has an attribute `style`: `short` where its text encoders
-    read few tokens; `none` for built-in models, which know one style only, and for images that exist already, for
-    which nothing is sent.
+    Knolling was published with a long text, and a short one for models that read few words. So the default is long, for
+    remote models, programs and functions alike, unless the model has an attribute `style`: `short` where its text
+    encoders read few tokens; `none` for built-in models, which know one style only, and for images that exist already,
+    for which nothing is sent.
     """
     style: StyleText = getattr(model, "style", "long")
     return style if suite_of(suite).has_style_text and style in get_args(StyleText) else "none"
@@ -100,7 +100,7 @@ def default_style(suite: str, model: ImageModel) -> StyleText:
 
 @dataclass(frozen=True)
 class RequestBuilder:
-    """Builds the requests that are sent to the image model of a run."""
+    """A builder of requests to the image model of a run."""
 
     model: ImageModel  # the image model
     condition: Condition  # how an item becomes a prompt, and possibly a reference image
@@ -108,7 +108,7 @@ class RequestBuilder:
     size: int  # width and height to request, in pixels
 
     def request(self, item: Item[object], sample: int, seed: int) -> ImageRequest:
-        """Return the request for an image; it holds the item's specification only for models with `sees_spec`."""
+        """Build the request for an image, with the item's specification only for models with `sees_spec`."""
         prompt, reference = self.condition.model_input(item, self.layouts.get(item.id))
         spec = item.spec if self.model.sees_spec else None
         return ImageRequest(item.id, sample, prompt, seed, self.size, spec, reference, item.suite)
@@ -117,7 +117,7 @@ class RequestBuilder:
 def plan_images(
     items: Sequence[Item[object]], builder: RequestBuilder, *, samples: int, seed: int
 ) -> list[PlannedImage]:
-    """Return the images of a run, ordered so that a run that is stopped early has some of each level."""
+    """Plan the images of a run, interleaving levels so that a run stopped early covers all of them."""
     questions: dict[str, str] = {}
 
     def plan(item: Item[object], sample: int) -> PlannedImage:
@@ -132,7 +132,7 @@ def plan_images(
 
 
 def look_order(base: int, items: Iterable[Item[object]]) -> list[Item[object]]:
-    """Return the items in the order in which an adaptive run takes them: shuffled, and the same for the same seed."""
+    """Return the items in the order of an adaptive run, shuffled deterministically by the seed."""
     return sorted(items, key=lambda item: _build_digest("look", base, item.suite, item.id))
 
 
@@ -149,7 +149,7 @@ def _interleave_levels(items: Sequence[Item[object]]) -> list[Item[object]]:
 
 
 def image_key(item: Item[object], request: ImageRequest, model: ImageModel) -> str:
-    """Return the key of an image: item, prompt, model and settings, seed, size; the spec if the model sees it."""
+    """Return the content key of an image, computed from everything that affects it."""
     fingerprint = getattr(model, "fingerprint", None)
     drawn_version = getattr(model, "drawn_version", None)
     return _build_digest(
@@ -175,22 +175,22 @@ def image_key(item: Item[object], request: ImageRequest, model: ImageModel) -> s
 
 
 def question_key(item: Item[object]) -> str:
-    """Return the key of what an item asks for, with which its verdicts are stored."""
+    """Return the content key of an item's question, under which its verdicts are stored."""
     return _build_digest("question", encode_item(item, with_proof=False))
 
 
 def judge_key(judge: Judge | Identity) -> str:
-    """Return the key of a judge, by which its verdicts are found."""
+    """Return the key that identifies a judge and its settings."""
     return _build_digest("judge", judge.name, dict(judge.settings))
 
 
 def image_seed(base: int, item: Item[object], sample: int) -> int:
-    """Return the seed of an image: different for each item and sample, the same in every run with this base seed."""
+    """Return a deterministic seed for an image that differs for each item and sample."""
     return int(_build_digest("seed", base, item.suite, item.id, sample)[:8], 16) >> 1  # 31 bits: some APIs take no more
 
 
 def plan_digest(questions: Iterable[str]) -> str:
-    """Return a digest of everything that a run asks for, from the keys of its questions."""
+    """Return a digest of the question keys of a run."""
     return _build_digest("questions", *sorted(questions))
 
 

@@ -1,4 +1,4 @@
-"""Pre-flight of the judges of a run: each is asked about a known drawing before anything else is paid for.
+"""Pre-flight checks that test each judge of a run on a known image before any spending.
 
 What was found is kept in `preflight.jsonl` of the run folder: a judge that passed is not asked again there, and what
 its questions cost counts in the budget. Image models are tried by the engine, with the first image that is needed.
@@ -33,7 +33,7 @@ _NOTHING_BEGUN = "(nothing was begun; --no-preflight, in Python preflight=False,
 
 
 class PreflightLog:
-    """The pre-flights of a run folder, one line each."""
+    """The log of the pre-flights in a run folder, with one line each."""
 
     def __init__(self, folder: Path) -> None:
         self.cost = 0.0  # of all of them, in US dollars, as far as it is known
@@ -44,11 +44,11 @@ class PreflightLog:
             self._count(record)
 
     def has_passed(self, judge: Judge) -> bool:
-        """Return whether a judge of this name and these settings has passed here before."""
+        """Return whether the judge, with the same settings, has already passed a pre-flight here."""
         return judge_key(judge) in self._passed
 
     def add(self, judge: Judge, result: PreflightResult) -> None:
-        """Keep what was found; if there is no run folder yet, until it is saved."""
+        """Record a pre-flight result, and save it if the run folder exists."""
         record = {
             "judge": judge.name,
             "key": judge_key(judge),
@@ -63,7 +63,7 @@ class PreflightLog:
             self.save()
 
     def save(self) -> None:
-        """Write what is not in the run folder yet, which is created if it is missing."""
+        """Write unsaved results to the run folder, creating it if necessary."""
         if self._unsaved:
             create_run_folder(self._folder)
             append_to_journal(self._folder / PREFLIGHT, b"".join(self._unsaved))
@@ -81,7 +81,7 @@ class PreflightLog:
 async def check_judges(
     judges: Iterable[Judge], suite: str, log: PreflightLog, progress: Progress, on_notice: Callable[[str], None]
 ) -> None:
-    """Ask those judges about known drawings that cost or can fail, and have not passed yet."""
+    """Test judges that cost money or can fail on known images, unless they have already passed."""
     for judge in judges:
         if not progress.stopped and not log.has_passed(judge) and needs_preflight(judge, suite):
             await _check_judge(judge, suite, log, progress, on_notice)

@@ -1,4 +1,4 @@
-"""The run of one model and its judges, from its plan to its end: for Python (`api.py`) and for the command line."""
+"""Prepared runs of one model and its judges, shared by the Python API and the command line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ProgressCallback: TypeAlias = Callable[[Progress], None]
 
 
 class Output(NamedTuple):
-    """Where runs report to."""
+    """The reporting callbacks of a run."""
 
     # shows the progress of a run, by its title and a text about its workers, and yields its callback
     progress: Callable[[str, Callable[[], str]], contextlib.AbstractContextManager[ProgressCallback]]
@@ -43,7 +43,7 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """The run of one model, of which nothing is done yet."""
+    """A planned run of one model that has not started."""
 
     options: RunOptions  # what was asked for
     config: RunConfig  # what the run does
@@ -55,16 +55,16 @@ class PreparedRun:
 
     @property
     def title(self) -> str:
-        """What is run, in words."""
+        """The suite and model of the run as text."""
         return f"{self.options.suite}, {self.model.instance.name}"
 
     def estimates(self) -> list[RunEstimate]:
-        """Return what the run would do and cost, with each of its judges."""
+        """Estimate the work and cost of the run for each of its judges."""
         judges: list[Judge | None] = [judge.instance for judge in self.judges]
         return [estimate(self.config, self.folder, judge) for judge in judges or [None]]
 
     def execute(self, output: Output, title: str = "") -> Iterator[Progress]:
-        """Do it: yield what was done when the first judge is done, and after each other judge."""
+        """Execute the run, yielding the final progress after each judge."""
         if self.options.restart:
             from formalimg.runs.folder import set_aside
 
@@ -107,7 +107,7 @@ class PreparedRun:
 def prepare_run(
     options: RunOptions, model: Reopenable[ImageModel], judges: Sequence[Reopenable[Judge]] = ()
 ) -> PreparedRun:
-    """Check the options of a run with this model and these judges, and plan it; nothing is written."""
+    """Validate the options and plan the run, without writing anything."""
     config, plan = options.config(model.instance), None
     if options.adaptive is not False:
         from formalimg.runs.adaptive import plan_adaptive  # here, because few runs are adaptive
@@ -129,7 +129,7 @@ def judge_images(
     engine: EngineOptions | None = None,
     safeguards: Safeguards = UNGUARDED,
 ) -> Progress:
-    """Judge the images of a run that this judge has not scored yet."""
+    """Judge the images of a run that the judge has not scored."""
     with (
         (engine or EngineOptions()).open(None, judge, output.notice) as workplace,
         output.progress(title, workplace.rates_text) as on_progress,
@@ -156,7 +156,7 @@ _REWRITE = Usage(input_tokens=400, output_tokens=500)
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """What a run would do."""
+    """An estimate of the work and cost of a run."""
 
     images: int  # number of images to generate
     verdicts: int  # number of images to judge
@@ -171,7 +171,7 @@ class RunEstimate:
 
 
 def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimate:
-    """Return what `execute` would do with the same arguments. Nothing is called, generated or written."""
+    """Estimate the work of `execute` for the same arguments, without calling any model or writing files."""
     selected = config.selected_items()
     if isinstance(config.model, PremadeImageModel):
         config.model.match(images_to_match(selected, config.samples))
@@ -211,13 +211,13 @@ def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimat
 
 
 def question_cost(judge: Identified, count: int) -> float | None:
-    """Return about what so many questions about images cost in US dollars; None if the price is unknown."""
+    """Estimate the cost of `count` questions in US dollars, or return None if the price is unknown."""
     price = price_of(judge).cost(_QUESTION) if count else 0.0
     return None if price is None else price * count
 
 
 def _estimate_rewrites(config: RunConfig, folder: Path, items: Sequence[Item[object]]) -> tuple[int, float | None]:
-    """Return how many prompts of these items have no text yet, and about what it costs to rewrite them."""
+    """Return the number of prompts to rewrite and the estimated cost."""
     if config.rewriter is None:
         return 0, 0.0
     from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
@@ -231,7 +231,7 @@ def _estimate_rewrites(config: RunConfig, folder: Path, items: Sequence[Item[obj
 def _read_existing(
     config: RunConfig, folder: Path, judge: Judge | None
 ) -> tuple[Mapping[tuple[str, int], ExistingImage], Set[tuple[str, str]]]:
-    """Return the images in the folder, and the questions and images that this judge has scored."""
+    """Return the existing images, and the questions and images that the judge has scored."""
     if not (folder / MANIFEST_FILE).exists():
         refuse_foreign_images(folder)
         return {}, frozenset()

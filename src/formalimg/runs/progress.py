@@ -1,4 +1,4 @@
-"""Progress of a run: counts, cost and remaining time; a bar in a terminal, a line in a notebook, lines in log files."""
+"""Progress of a run: counts, cost and remaining time, displayed in terminals, notebooks and log files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from formalimg.models.spending import Spending
 
 
 class EarlierWork(NamedTuple):
-    """What a run folder already holds of the work of a call, as passed to `on_resume` before the rest begins."""
+    """Work already completed in a run folder, as passed to `on_resume`."""
 
     images: int  # number of images that are asked for
     made: int | None  # how many of them exist; None if the call makes none
     scored: int | None  # how many of them this judge has scored; None if there is no judge
 
     def __str__(self) -> str:
-        """Return the counts as a line: `30 of 30 images and 12 of 30 verdicts already done`."""
+        """Format the counts, as in `30 of 30 images and 12 of 30 verdicts already done`."""
         counts = {"images": self.made, "verdicts": self.scored}
         parts = [f"{done:,} of {self.images:,} {unit}" for unit, done in counts.items() if done is not None]
         return f"{' and '.join(parts)} already done"
@@ -30,7 +30,7 @@ class EarlierWork(NamedTuple):
 
 @dataclass
 class Progress(Spending):
-    """Progress of a run, as passed to `on_progress`. Counts do not include earlier runs in the same folder."""
+    """Progress of the current call, as passed to `on_progress`, excluding earlier runs in the same folder."""
 
     images: int  # number of images to generate
     verdicts: int  # number of verdicts expected if nothing fails
@@ -53,7 +53,7 @@ class Progress(Spending):
 
     @contextmanager
     def counting_calls(self, count: int = 1) -> Iterator[None]:
-        """Count so many images or verdicts as being made."""
+        """Count `count` images or verdicts as in progress inside the block."""
         self.under_way += count
         try:
             yield
@@ -61,7 +61,7 @@ class Progress(Spending):
             self.under_way -= count
 
     def count_image(self, status: str) -> None:
-        """Count an image by the status it is recorded with."""
+        """Count an image by its recorded status."""
         if status == "made":
             self.made += 1
         elif status == "refused":
@@ -79,7 +79,7 @@ class Progress(Spending):
             self.not_passed += 1
 
     def spend(self, cost: float, unpriced: int = 0, estimated: int = 0) -> None:
-        """Add the cost of a call (and whether it is unknown or estimated), and stop when the budget is used up."""
+        """Add the cost of a call, and stop the run when the budget is exhausted."""
         super().spend(cost, unpriced, estimated)
         if self.over_budget:  # never `|=`: a stop that another thread sets meanwhile would be written over
             self.stopped = True
@@ -101,7 +101,7 @@ class Progress(Spending):
 
     @property
     def done(self) -> int:
-        """Number of steps that are done, successfully or not."""
+        """Number of completed steps, whether successful or not."""
         return self.made + self.refused + self.failed + self.judged
 
     @property
@@ -124,31 +124,31 @@ class Progress(Spending):
 
 @runtime_checkable
 class WatchesProgress(Protocol):
-    """A model or judge that may have to wait before it begins, and does not begin if the run is stopped meanwhile."""
+    """A model or judge that can wait before starting, and checks whether the run has been stopped."""
 
     def watch_progress(self, progress: Progress) -> None:
-        """Raise `NotStartedError` instead of beginning anything once `progress.stopped` is set."""
+        """Watch the progress, raising `NotStartedError` for new work once `progress.stopped` is set."""
         ...
 
 
 @runtime_checkable
 class Interruptible(Protocol):
-    """A model whose work under way can be given up, since nobody is paid for it."""
+    """A model whose current work can be abandoned at no cost."""
 
     def interrupt(self) -> None:
-        """Let all calls under way end soon, with `NotStartedError`. May be called from any thread."""
+        """End all current calls with `NotStartedError`. Safe to call from any thread."""
         ...
 
 
 def share_progress(progress: Progress, *components: object) -> None:
-    """Hand the progress to those models and judges that watch it."""
+    """Pass the progress to all components that watch it."""
     for component in components:
         if isinstance(component, WatchesProgress):
             component.watch_progress(progress)
 
 
 def interrupt_work(*components: object) -> None:
-    """Let those models and judges give up what they compute that can."""
+    """Interrupt all components that support it."""
     for component in components:
         if isinstance(component, Interruptible):
             component.interrupt()
@@ -165,7 +165,7 @@ _BAR = 20
 
 @contextmanager
 def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterator[Callable[[Progress], None]]:
-    """Show a bar with rate, time left and coverage on a terminal, or a line now and then in log files."""
+    """Show a progress bar on a terminal, or periodic lines in log files."""
     from rich.console import Console, Group
     from rich.live import Live
     from rich.progress import BarColumn, TextColumn
@@ -195,7 +195,7 @@ def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterato
 
 @contextmanager
 def script_progress(title: str) -> Iterator[Callable[[Progress], None]]:
-    """Show the progress of a run that a Python program started, on standard error or in its notebook.
+    """Show the progress of a run started from Python, on standard error or in the notebook.
 
     A notebook has one line that is updated, a terminal a bar. Elsewhere, as in the log of a job, lines come after 15
     seconds, and then ever more rarely: nothing for a short run, a dozen for one that takes a day.
@@ -215,14 +215,14 @@ def script_progress(title: str) -> Iterator[Callable[[Progress], None]]:
 
 
 def _is_notebook() -> bool:
-    """Whether this code runs in the kernel of a notebook, which only has IPython loaded if it does."""
+    """Return whether this code runs in a notebook kernel."""
     interactive = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive is not None else None
     return getattr(shell, "kernel", None) is not None
 
 
 class _ProgressLines:
-    """Progress callback that prints a line now and then; with `growth`, each time after a longer while."""
+    """A progress callback that prints a line periodically, multiplying the interval by `growth` each time."""
 
     def __init__(self, title: str, workers: Callable[[], str] = lambda: "", growth: float = 1) -> None:
         self._title = title
@@ -243,7 +243,7 @@ class _ProgressLines:
 
 
 class _NotebookLine:
-    """Progress callback that updates one line of text below the cell of a notebook."""
+    """A progress callback that updates a line of text below the notebook cell."""
 
     def __init__(self, title: str) -> None:
         from IPython.display import display
@@ -264,7 +264,7 @@ class _NotebookLine:
             self._handle.update(self._format(f"{'█' * full}{'░' * (_BAR - full)} {line}"), raw=True)
 
     def finish(self) -> None:
-        """Leave a line that says what was done."""
+        """Replace the line with a final summary."""
         progress = self._progress
         if progress is None:
             text = "not started"

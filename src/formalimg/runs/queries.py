@@ -1,4 +1,4 @@
-"""SQL queries of a run: outcomes, and images filtered, counted and paged by the database, for viewers of large runs."""
+"""SQL queries that filter, count and page the images of a run, for viewers of large runs."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class ImageFilter(NamedTuple):
 
 
 class ListedImage(NamedTuple):
-    """An image in a list."""
+    """An image in a page of results."""
 
     outcome: ImageOutcome  # its outcome
     prompt: str  # the prompt of its item
@@ -155,23 +155,23 @@ def read_outcome(row: tuple[Any, ...]) -> ImageOutcome:
 
 
 class ImageQueries(ABC):
-    """The images of a run, filtered, counted and paged by its database; for those who have opened it."""
+    """Queries on the images of a run, filtered, counted and paged by the database."""
 
     _images: ImageStore
 
     @property
     @abstractmethod
     def has_images(self) -> bool:
-        """Whether the images are here; False if the answers about them were imported."""
+        """Whether the run contains image files, which is False for imported verdicts."""
 
     @abstractmethod
     def query(
         self, convert: Callable[[tuple[Any, ...]], Converted], query: str, **values: object
     ) -> Iterator[Converted]:
-        """Yield the rows of an SQL statement, converted; the values of its parameters are passed by name."""
+        """Run an SQL statement with named parameters and yield the converted rows."""
 
     def page(self, filter_: ImageFilter, start: int, count: int, *, by_score: bool = False) -> ImagePage:
-        """Return a page of the matching images: `count` of them, from number `start` on, and how many there are."""
+        """Return `count` matching images starting at index `start`, and the total number of matches."""
         condition, values = _build_condition(filter_)
         order = ", ".join(_sort_keys(by_score))
         # First which and how many, then all columns of the few: sorting whole rows would take longer than finding them.
@@ -189,7 +189,7 @@ class ImageQueries(ABC):
     def neighbours(
         self, filter_: ImageFilter, item: str, sample: int, *, by_score: bool = False
     ) -> tuple[ListedImage | None, ListedImage | None]:
-        """Return the matching images right before and right after an image, which need not match itself."""
+        """Return the matching images directly before and after an image, which does not have to match."""
         condition, values = _build_condition(filter_)
         values |= {"item": item, "sample": sample}
         neighbours = []
@@ -201,7 +201,7 @@ class ImageQueries(ABC):
         return neighbours[0], neighbours[1]
 
     def count_before(self, filter_: ImageFilter, item: str, sample: int, *, by_score: bool = False) -> int:
-        """Return the number of matching images before an image, which need not match itself."""
+        """Return the number of matching images before an image, which does not have to match."""
         condition, values = _build_condition(filter_)
         before = f"{condition} {'AND' if condition else 'WHERE'} {_beside_condition('<', by_score)}"
         return self._count(before, {**values, "item": item, "sample": sample})
@@ -216,7 +216,7 @@ class ImageQueries(ABC):
         return set(self.query(tuple, f"SELECT pictures.item, pictures.sample {ALL_IMAGES} {condition}", **values))
 
     def image_file(self, item: str, sample: int) -> ImageFile | None:
-        """Return the file of an image; None if there is none, or if its name leads out of the run."""
+        """Return the file of an image, or None if it does not exist or its name is invalid."""
         if not self.has_images:
             return None
         statement = "SELECT file, sha256, width, height FROM pictures WHERE item = :item AND sample = :sample"
@@ -234,7 +234,7 @@ def _sort_keys(by_score: bool) -> tuple[str, ...]:
 
 
 def _beside_condition(sign: str, by_score: bool) -> str:
-    """Return the condition of images before or after one, which are looked up by the index of positions if possible."""
+    """Return the SQL condition for images before or after an image, using the position index if possible."""
     if not by_score:
         return f"(position, sample) {sign} ((SELECT position FROM items WHERE id = :item), :sample)"
     keys = ", ".join(_sort_keys(by_score))
@@ -276,7 +276,7 @@ def _build_condition(filter_: ImageFilter) -> tuple[str, dict[str, object]]:
 
 
 def _failed_part_query(filter_: ImageFilter) -> str:
-    """Return a query of matching failed parts. It reads values from the whole list, which is parsed only once."""
+    """Return an SQL subquery for matching failed parts that parses the list of parts only once."""
     kind = f"AND {_part_field('kind')} = :kind" if filter_.kind else ""
     words = "SELECT 1 FROM json_each(verdicts.parts, part.fullkey || '.about') AS word WHERE word.value = :word"
     subject_condition = (
@@ -299,10 +299,10 @@ _CLAIMED = (
 
 
 def is_claimed(word: str, clause: str) -> bool:
-    """Return whether a conditional clause claims a predicate, as `_CLAIMED` says it; if it denies all, any of them."""
+    """Return whether a conditional clause claims a predicate, by the same rule as `_CLAIMED`."""
     return f"({word} " in clause.replace(f"(not ({word} ", "") or "(" not in clause.replace("(not (", "")[4:]
 
 
 def _escape_like(text: str) -> str:
-    """Return the text for LIKE, with its wildcards escaped."""
+    """Escape the wildcards of a text for use in LIKE."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

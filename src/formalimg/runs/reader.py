@@ -1,4 +1,4 @@
-"""Read run folders: manifest, items, outcomes, verdicts and images of a run, also while it is being written."""
+"""Read access to run folders: manifest, items, outcomes, verdicts and images, even during a run."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _IMPOSSIBLE_COSTS = (
 
 @dataclass(frozen=True)
 class Judged:
-    """One image with its verdict and everything else that is stored about it."""
+    """An image with its verdict and all other stored data."""
 
     outcome: ImageOutcome  # its outcome
     seed: int  # the seed it was generated with
@@ -79,10 +79,10 @@ class Judged:
 
 
 class StoredRun(ImageQueries):
-    """A run folder, opened for reading; see `RunRecord`. Never locks, never writes; may be written to meanwhile."""
+    """A run folder opened for reading, without locks, even while another process writes to it."""
 
     def __init__(self, folder: str | Path, judge: Identity | None = None) -> None:
-        """Open the folder."""
+        """Open the run folder."""
         self._folder = Path(folder)
         manifest = read_manifest(self._folder)
         self._manifest = manifest if judge is None else replace(manifest, judge=judge)
@@ -101,30 +101,30 @@ class StoredRun(ImageQueries):
 
     @property
     def has_images(self) -> bool:
-        """Whether the images are here; False if the answers about them were imported."""
+        """Whether the run contains image files, which is False for imported verdicts."""
         return not self._manifest.imported
 
     @property
     def items(self) -> Mapping[str, PlannedItem]:
-        """The items, by id, in the order of the suite; read from the database whenever they are needed."""
+        """The items by id in suite order, read from the database on access."""
         return PlannedItems(self)
 
     def item(self, name: str) -> PlannedItem | None:
-        """Return the item with this id, or None."""
+        """Return the planned item with the id, or None."""
         return self.items.get(name)
 
     def suite_item(self, name: str) -> Item[object] | None:
-        """Return the item with this id as the suite has it, or None."""
+        """Return the suite item with the id, or None."""
         rows = self.query(_read_record, "SELECT id, level, record FROM items WHERE id = :item", item=name)
         return next((self._decode(*row) for row in rows), None)
 
     def suite_items(self) -> list[Item[object]]:
-        """Return the items as the suite has them, for judging them again."""
+        """Return the items in their suite format, for judging them again."""
         rows = list(self.query(_read_record, "SELECT id, level, record FROM items ORDER BY position"))
         return [self._decode(*row) for row in rows]
 
     def item_heads(self) -> Iterator[tuple[Any, ...]]:
-        """Yield id, level, tags (JSON), version and question of each item, as they are stored."""
+        """Yield the stored id, level, tags (JSON), version and question of each item."""
         version = "CASE WHEN json_valid(record) THEN json_extract(record, '$.version') END"
         return self.query(tuple, f"SELECT id, level, tags, {version}, question FROM items ORDER BY position")
 
@@ -147,19 +147,19 @@ class StoredRun(ImageQueries):
         return cost
 
     def counts(self) -> ImageCounts:
-        """Return how many images are planned, generated and judged."""
+        """Count the planned, generated and judged images."""
         from formalimg.runs.image_counts import count_images  # here, because only those who watch a run ask
 
         return count_images(self)
 
     def activity(self) -> RunActivity:
-        """Return how far the run is and how fast, provided that it is in progress."""
+        """Return the progress and speed of a run in progress."""
         from formalimg.runs.image_counts import measure_activity
 
         return measure_activity(self)
 
     def matched(self) -> str:
-        """Return how premade images were matched to their items, as in `1,980 by id, 20 by prompt`; else nothing."""
+        """Return how premade images were matched to items, as in `1,980 by id, 20 by prompt`, or an empty string."""
         from formalimg.models.folder.file_matching import format_matches  # here, because few runs have such images
 
         way = "CASE WHEN json_valid(served) THEN json_extract(served, '$.matched_by') END"
@@ -167,16 +167,16 @@ class StoredRun(ImageQueries):
         return format_matches({way if isinstance(way, str) else "": count for way, count in rows})
 
     def judges(self) -> tuple[Identity, ...]:
-        """Return all judges of images of this run, in the order in which they first ran."""
+        """Return all judges of the run, in the order of their first use."""
         return tuple(self.query(read_identity, "SELECT name, settings FROM judges ORDER BY rowid"))
 
     def image_seconds(self) -> Sequence[float]:
-        """Return how many seconds each image took that the model made, as far as it was recorded."""
+        """Return the recorded generation times of the images in seconds."""
         statement = "SELECT seconds FROM pictures WHERE status = 'made' AND seconds IS NOT NULL"
         return [seconds for (seconds,) in self.query(row_reader(seconds=stored_number), statement)]
 
     def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
-        """Yield these images (item and sample), or all planned ones, with their verdicts."""
+        """Yield the selected images (item and sample), or all planned ones, with their verdicts."""
         statement = f"SELECT {_JUDGED_COLUMNS} {ALL_IMAGES}"
         if images is None:
             yield from self.query(self._read_judged, f"{statement} ORDER BY position, sample")
@@ -186,24 +186,24 @@ class StoredRun(ImageQueries):
             yield from self.query(self._read_judged, f"{statement} {condition}", item=item, sample=sample)
 
     def facets(self) -> FacetIndex:
-        """Return the index by which the images of each choice of a filter are counted. It reads the whole run."""
+        """Build the index for counting images by facet value, which reads the whole run."""
         from formalimg.runs.image_counts import read_facets  # here, because only viewers count
 
         return read_facets(self)
 
     def count_facets(self, index: FacetIndex, filter_: ImageFilter) -> FacetCounts:
-        """Return how many images match each choice of a filter, given its other choices."""
+        """Count the matching images for each facet value, given the filters on the other facets."""
         if not filter_.text and filter_.mark is None:
             return index.counts(filter_)
         return index.counts(filter_, self.matching_images(ImageFilter(text=filter_.text, mark=filter_.mark)))
 
     def made(self) -> dict[tuple[str, int], ExistingImage]:
-        """Return the images that exist, by item and sample."""
+        """Return the existing images, keyed by item and sample."""
         rows = self.query(_read_existing, "SELECT item, sample, key, sha256 FROM pictures WHERE status = 'made'")
         return {(item, sample): ExistingImage(key, sha256) for item, sample, key, sha256 in rows}
 
     def scored(self, judge: Judge) -> set[tuple[str, str]]:
-        """Return question and image of all verdicts of a judge."""
+        """Return the (question, image) pairs that a judge has scored."""
         read = row_reader(question=stored_name, picture=stored_name)
         query = "SELECT question, picture FROM verdicts WHERE judge = :key AND passed IS NOT NULL"
         return {(question, image) for question, image in self.query(read, query, key=judge_key(judge))}
@@ -215,7 +215,7 @@ class StoredRun(ImageQueries):
     def query(
         self, convert: Callable[[tuple[Any, ...]], Converted], query: str, **values: object
     ) -> Iterator[Converted]:
-        """Yield the rows of a query, converted; errors say what is damaged."""
+        """Yield the converted rows of a query, with error messages that identify damaged data."""
         judge = "" if self._manifest.judge is None else judge_key(self._manifest.judge)
         with run_database_errors(self._folder):
             for row in self._database.rows(query, {"judge": judge, **values}):
@@ -272,7 +272,7 @@ def open_run(folder: str | Path, judge: Identity | None = None) -> StoredRun:
 
 
 def locate_image(path: Path, sha256: str) -> ImageLocation:
-    """Return an image of a run by the path it has, or would have, in the run folder; it may be on an object store."""
+    """Return the location of an image, in the run folder or on an object store, from its path in the folder."""
     folder, url, owner = path.parent.parent, "", ""
     if not os.path.lexists(path) and (folder / MANIFEST_FILE).exists():
         manifest = read_manifest(folder)
@@ -281,7 +281,7 @@ def locate_image(path: Path, sha256: str) -> ImageLocation:
 
 
 def load_layouts(run: RunRecord) -> dict[str, Scene]:
-    """Return the first layout of each item of a layout run, by item id; right or wrong, as the planner made them."""
+    """Return the first layout of each item in a layout run, keyed by item id and regardless of its verdict."""
     layouts = {}
     for judged in run.judged():
         if judged.image is None or judged.outcome.sample:
@@ -307,7 +307,7 @@ _DECODED_ITEMS = 256
 
 
 class StoredItems(ItemRecords):
-    """The records of a run's items, by their number in the run; each is decoded and checked when it is needed."""
+    """The stored items of a run by number, decoded and validated on access."""
 
     def __init__(self, run: StoredRun) -> None:
         super().__init__()
@@ -325,15 +325,15 @@ class StoredItems(ItemRecords):
         self._numbered = list(self._items.values())
 
     def item(self, id_: str) -> Item[object]:
-        """Return the item with this id, to be decoded when it is used."""
+        """Return the item with the id, decoded on access."""
         return self._items[id_]
 
     def question(self, id_: str) -> str:
-        """Return the key of what an item asks for, as it was stored."""
+        """Return the stored question key of an item."""
         return self._questions[id_]
 
     def line(self, number: int) -> bytes:
-        """Return the record of an item."""
+        """Return the encoded record of an item."""
         return encode_item(self._cached(number)).encode()
 
     def read_spec(self, number: int) -> Any:
@@ -341,7 +341,7 @@ class StoredItems(ItemRecords):
         return self._cached(number).spec
 
     def is_canonical(self, number: int) -> bool:
-        """Return False: the database may come from anywhere."""
+        """Return False, since the database may come from an untrusted source."""
         return False
 
     def _read_fields(self, number: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A run as plain records, one for each row of its database, and runs written from records or imported verdicts."""
+"""Export of a run as plain records for each database row, and import from records or verdicts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ RowRecord = dict[str, Any]
 
 
 class RunRecords(NamedTuple):
-    """Everything that is stored about a run, but for the files of its images."""
+    """All stored data of a run except its image files."""
 
     manifest: bytes  # the file `run.toml`
     # the rows of each table of the database, by the names of their columns; JSON is parsed. They may be read from the
@@ -62,12 +62,12 @@ class RunRecords(NamedTuple):
 
 
 def table_names() -> tuple[str, ...]:
-    """Return the tables of a run."""
+    """Return the names of the tables in a run database."""
     return tuple(_ORDER)
 
 
 class StoredTable(Iterable[RowRecord]):
-    """The rows of a table of a run, read from its database whenever they are iterated over."""
+    """The rows of a database table, queried on each iteration."""
 
     def __init__(self, database: UntrustedConnection, folder: Path, name: str) -> None:
         self._database = database
@@ -79,7 +79,7 @@ class StoredTable(Iterable[RowRecord]):
         return (_build_record(self._columns, row) for row in self.rows())
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows as they are stored; bytes are refused, as they are in records."""
+        """Yield the stored rows, raising an error for bytes."""
         with run_database_errors(self._folder):
             for row in self._database.rows(self._query, {}):
                 if bytes in map(type, row):
@@ -89,7 +89,7 @@ class StoredTable(Iterable[RowRecord]):
 
 @contextmanager
 def open_records(folder: Path) -> Iterator[RunRecords]:
-    """Yield the records of a run, all of one moment; tables are read from the database when they are needed."""
+    """Yield the records of a run as a consistent snapshot, with tables read on demand."""
     read_manifest(folder)
     database = open_for_reading(folder)
     try:
@@ -108,7 +108,7 @@ def open_records(folder: Path) -> Iterator[RunRecords]:
 
 
 def restore_run(folder: Path, records: RunRecords) -> RunManifest:
-    """Write a run folder from its records, without image files; return its manifest.
+    """Write a run folder without image files from its records, and return its manifest.
 
     Images that were on an object store are looked for in the folder from then on: their place belongs to the run that
     made them.
@@ -143,7 +143,7 @@ def restore_run(folder: Path, records: RunRecords) -> RunManifest:
 
 @cache
 def _table_columns() -> Mapping[str, tuple[str, ...]]:
-    """Return the columns of each table, as the schema has them."""
+    """Return the columns of each table in the schema."""
     definitions = re.findall(r"CREATE TABLE (\w+) \((.*?)^\);", table_definitions(), re.DOTALL | re.MULTILINE)
     columns = {name: tuple(re.findall(r"^    ([a-z0-9]+) ", body, re.MULTILINE)) for name, body in definitions}
     return {name: columns[name] for name in _ORDER}
@@ -154,7 +154,7 @@ def _build_record(columns: Sequence[str], row: Sequence[Any]) -> RowRecord:
 
 
 def _parse_value(column: str, value: Any) -> Any:
-    """Return a value as plain data: JSON parsed, unless it would come back as another text."""
+    """Convert a database value to plain data, parsing JSON only if it round-trips to the same text."""
     if isinstance(value, bytes):
         raise FormalimgError(f"the column {column} holds bytes, which formalimg does not write: the run is damaged")
     if column not in _JSON_COLUMNS or not isinstance(value, str):
@@ -191,7 +191,7 @@ def _format_value(column: str, value: Any) -> object:
 
 
 class ImportedImage(NamedTuple):
-    """An image that is not here."""
+    """An image judged elsewhere whose file is not available."""
 
     item: Item[object]  # the item
     sample: int  # the number of the image among those of the item, from 0
@@ -209,7 +209,7 @@ def write_imported_run(
     source: str,
     made_with: str,
 ) -> None:
-    """Write verdicts that were made elsewhere to a run folder; a second judge of the same images may be added."""
+    """Write verdicts made elsewhere to a run folder, optionally adding another judge of the same images."""
     items = {image.item.id: image.item for image in images}
     first = images[0].item
     manifest = RunManifest(
@@ -253,6 +253,6 @@ def write_imported_run(
 
 
 def _image_digest(image: ImportedImage) -> str:
-    """Return the digest of an image that is not here: the same for every judge, another for every image."""
+    """Return a placeholder digest for an imported image, unique per image and equal for all judges."""
     name = ["imported image", image.item.suite, image.model, image.item.id, image.model_sample]
     return hashlib.sha256(json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()

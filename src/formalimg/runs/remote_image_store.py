@@ -1,4 +1,4 @@
-"""Images on an object store, through fsspec; files that cannot be uploaded wait in the run folder: none is lost."""
+"""Image storage on an object store through fsspec, with a local queue for failed uploads."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _log = logging.getLogger(__name__)
 
 
 def check_url(text: str) -> str:
-    """Return the URL without a slash at its end."""
+    """Validate a URL and return it without a trailing slash."""
     scheme, mark, rest = text.partition("://")
     if not mark or scheme not in LIBRARIES:
         schemes = ", ".join(f"{name}://" for name in LIBRARIES)
@@ -81,7 +81,7 @@ def check_url(text: str) -> str:
 
 
 def open_remote_root(url: str) -> tuple[Any, str]:
-    """Return the file system of fsspec that a URL names, and the path on it; credentials are its own business."""
+    """Open the fsspec file system of a URL, and return it with the path on it."""
     scheme = check_url(url).partition("://")[0]
     try:
         from fsspec.core import url_to_fs
@@ -94,23 +94,23 @@ def open_remote_root(url: str) -> tuple[Any, str]:
 
 
 class ForeignPlaceError(PermissionError):
-    """A place of images does not have the marker of the run."""
+    """Raised when an image location lacks the marker of the run."""
 
 
 class SharedFolder:
-    """The folder of a `file://` URL, as a file system of fsspec; but links in it are neither followed nor written."""
+    """The folder of a `file://` URL as an fsspec file system that never follows links."""
 
     def pipe_file(self, path: str, data: bytes) -> None:
-        """Write a file atomically, with its folder if necessary."""
+        """Write a file atomically, creating its folder if necessary."""
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         atomic_write(Path(path), [data], fsync=True)
 
     def cat_file(self, path: str, start: int = 0, end: int = MAX_IMAGE_BYTES) -> bytes:
-        """Return the bytes of a plain file, which must have no more than `end`."""
+        """Return the bytes of a regular file of at most `end` bytes."""
         return read_plain_bytes(path, end)[start:]
 
     def ls(self, path: str, detail: bool = True) -> list[dict[str, object]]:
-        """Return the plain files of a folder."""
+        """List the regular files of a folder."""
         sizes = sizes_of_plain_files(Path(path))
         return [{"name": f"{path}/{name}", "size": size, "type": "file"} for name, size in sizes.items()]
 
@@ -128,13 +128,13 @@ class SharedFolder:
 
 @dataclass(frozen=True)
 class RemoteImageStore(ImageStore):
-    """Images on an object store; files that could not be uploaded yet wait in `images` of the run folder."""
+    """Image storage on an object store, with pending uploads in the `images` subfolder of the run."""
 
     url: str  # where the images are
     owner: str  # the text in the marker of the run
 
     def prepare(self, *, named: bool) -> None:
-        """Check that images can be written, and that the place belongs to this run."""
+        """Check that images can be written and that the location belongs to this run."""
         with self._errors("cannot keep images at"):
             if self._read_marker() != self.owner:
                 if not named:
@@ -144,7 +144,7 @@ class RemoteImageStore(ImageStore):
             self._upload(self._marker_path(), self.owner.encode())
 
     def require_own(self) -> None:
-        """Refuse a place without the marker of this run; one that cannot be reached now is looked at later."""
+        """Raise an error if the location lacks the marker of this run. The check is deferred if it is unreachable."""
         try:
             _ = self._own_root
         except ForeignPlaceError as error:
@@ -155,7 +155,7 @@ class RemoteImageStore(ImageStore):
             _log.info("%s cannot be reached: %s", self.url, _format_reason(error))
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
-        """Upload a file; where that fails, keep it in the run folder until it can be uploaded."""
+        """Upload a file, or store it in the run folder for a later upload if that fails."""
         data = b"".join(chunks)
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -168,7 +168,7 @@ class RemoteImageStore(ImageStore):
         write_run_file(self._pending(name), [data], fsync=True)
 
     def sync(self, names: Collection[str]) -> None:
-        """Do nothing: what is uploaded is safe, and what waits was synced."""
+        """Do nothing, since uploaded and pending files are already durable."""
 
     def locate(self, name: str, sha256: str) -> RemoteImage:
         """Return the location of an image."""
@@ -196,7 +196,7 @@ class RemoteImageStore(ImageStore):
 
     @cached_property
     def known_names(self) -> Collection[str]:
-        """The names of all files, listed once."""
+        """The names of all files, listed once and cached."""
         return frozenset(self.sizes())
 
     def remove(self, name: str) -> None:
@@ -213,7 +213,7 @@ class RemoteImageStore(ImageStore):
             raise OSError(errno.EIO, _format_reason(error), f"{self.url}/{name}") from error
 
     def upload_pending(self, names: Collection[str]) -> None:
-        """Upload the files that wait in the run folder, up to the first that fails."""
+        """Upload pending files from the run folder, stopping at the first failure."""
         for path in sorted((self.folder / IMAGES).iterdir()):
             if path.name in names:
                 try:
@@ -224,7 +224,7 @@ class RemoteImageStore(ImageStore):
                 path.unlink()
 
     def _upload(self, path: str, data: bytes) -> None:
-        """Write a file and check that it has arrived completely."""
+        """Write a file and verify that the upload is complete."""
         system, root = self._remote
         system.pipe_file(path, data)
         system.invalidate_cache(root)
@@ -236,7 +236,7 @@ class RemoteImageStore(ImageStore):
         return f"{self._remote[1].rstrip('/')}/{OWNER_FILE}"
 
     def _read_marker(self) -> str:
-        """Return the text of the marker; empty if there is none."""
+        """Return the text of the marker, or an empty string if it is missing."""
         try:
             return bytes(self._remote[0].cat_file(self._marker_path(), 0, _MAX_MARKER)).decode(errors="replace")
         except FileNotFoundError:
@@ -264,7 +264,7 @@ class RemoteImageStore(ImageStore):
 
     @cached_property
     def _own_root(self) -> str:
-        """The path of the place, looked up once: known only when the place has turned out to belong to this run."""
+        """The cached path of the image location, available once it is known to belong to this run."""
         if self._read_marker() != self.owner:
             raise ForeignPlaceError(errno.EPERM, self._foreign(), self.url)
         return self._remote[1].rstrip("/")
@@ -277,7 +277,7 @@ class RemoteImageStore(ImageStore):
 
     @contextlib.contextmanager
     def _errors(self, action: str) -> Iterator[None]:
-        """Turn errors of the store into errors that users can act on."""
+        """Convert errors of the object store into actionable error messages."""
         try:
             yield
         except FormalimgError:
@@ -299,7 +299,7 @@ class RemoteImage(ImageLocation):
         return self.store.read(name)
 
     def is_file(self) -> bool:
-        """Return whether it exists, by one listing of all images."""
+        """Return whether the image exists, using a cached listing of all images."""
         return self.name in self.store.known_names
 
     def __str__(self) -> str:
@@ -307,18 +307,18 @@ class RemoteImage(ImageLocation):
 
 
 def _require_file_name(name: str) -> str:
-    """Return the name if it is that of an image or of the metadata: the database may come from anywhere."""
+    """Return the name if it is a valid image or metadata file name, else raise an error."""
     return name if name == METADATA else require_image_name(name)
 
 
 def _format_reason(error: Exception) -> str:
-    """Return the message of a library on one line and without keys."""
+    """Return a library's error message on one line with API keys redacted."""
     text = " ".join(str(error).split()) or "no reason given"
     return truncate(redact(text if isinstance(error, OSError) else f"{type(error).__name__}: {text}"), 200, 50)
 
 
 def _shorten_url(text: str) -> str:
-    """Return as little of an unchecked URL as shows the user which one is meant."""
+    """Shorten an unchecked URL so that it is recognizable without revealing its details."""
     before, at, after = text.rpartition("@")
     plain = f"…@{after}" if at and before else text
     return repr(plain.partition("?")[0][:80])

@@ -1,4 +1,4 @@
-"""Rewriting of prompts: a chat model thinks the words through and writes them anew before the image model gets them.
+"""Rewriting of prompts by a chat model before they are sent to the image model.
 
 What an image model lacks in deduction, a chat model does for it. The judge still asks for what the item asks for. Texts
 are kept in the run folder as soon as they are paid for.
@@ -39,7 +39,7 @@ class RewrittenPrompt(BaseModel):
 
 
 class Rewrite(NamedTuple):
-    """What became of the words of an item."""
+    """The result of rewriting a prompt."""
 
     text: str | None  # the words, written anew; None if they were not
     # of this call in US dollars; 0 for a text that was there already, None if the price is unknown
@@ -56,20 +56,20 @@ class Rewriter:
 
     @property
     def settings(self) -> dict[str, Setting]:
-        """All that shapes its texts, as settings of the run."""
+        """The settings that affect the rewritten prompts."""
         chat_settings = {f"rewriter.{name}": value for name, value in self.chat.settings.items()}
         return {"rewriter": self.chat.name, **chat_settings, "rewriter.prompt": str(self.prompt)}
 
     def sent(self, prompt: str) -> str:
-        """Return the text that the chat model is sent for the prompt of an item."""
+        """Return the text sent to the chat model for a prompt."""
         return self.prompt.fill({"prompt": prompt})
 
     def key(self, prompt: str) -> str:
-        """Return the key by which the text for this prompt is kept."""
+        """Return the key under which the rewritten prompt is stored."""
         return hashlib.sha256(json.dumps([self.settings, prompt], sort_keys=True).encode()).hexdigest()
 
     async def rewrite(self, prompt: str) -> Rewrite:
-        """Ask for a text."""
+        """Rewrite a prompt with the chat model."""
         reply = await self.chat.ask([Message("user", (self.sent(prompt),))], RewrittenPrompt)
         if not isinstance(reply, Answered):
             return Rewrite(None, reply.cost, f"the prompt was not rewritten, {reply.kind}: {reply.reason}")
@@ -80,7 +80,7 @@ class Rewriter:
 
 
 class RewriteStore:
-    """The texts of a run, by their keys, in `rewrites.jsonl`: one line each, written at once."""
+    """The rewritten prompts of a run by key, stored as lines of `rewrites.jsonl`."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / REWRITES
@@ -94,11 +94,11 @@ class RewriteStore:
         return key in self._texts
 
     def get(self, key: str) -> str | None:
-        """Return the text of this key; None if there is none yet."""
+        """Return the rewritten prompt for a key, or None."""
         return self._texts.get(key)
 
     def add(self, key: str, item: str, prompt: str, text: str) -> None:
-        """Keep a text; it is on disk when this returns."""
+        """Store a rewritten prompt and sync it to disk."""
         self._texts[key] = text
         # A line that a crash cut short stays alone on its line.
         line = "\n" + json.dumps({"key": key, "item": item, "prompt": prompt, "rewritten": text}) + "\n"
@@ -110,12 +110,12 @@ def _is_prompt(text: str) -> bool:
 
 
 class RewritingModel:
-    """An image model whose prompts are rewritten first; its settings are also those of the rewriter."""
+    """An image model that rewrites prompts first, and includes the rewriter's settings in its own."""
 
     def __init__(
         self, model: ImageModel, rewriter: Rewriter, prompts: Mapping[str, str], store: RewriteStore | None = None
     ) -> None:
-        """Put a rewriter in front of a model, with the prompt of each item by its id."""
+        """Wrap an image model in a rewriter, with the prompts keyed by item id."""
         self.name = model.name
         self.settings: Mapping[str, Setting] = {**model.settings, **rewriter.settings}
         self.batch, self.concurrency, self.sees_spec = model.batch, model.concurrency, model.sees_spec
@@ -128,11 +128,11 @@ class RewritingModel:
         self._locks: dict[str, asyncio.Lock] = {}
 
     def watch_progress(self, progress: Progress) -> None:
-        """Hand the progress on to a model that watches it."""
+        """Pass the progress to the wrapped model if it watches it."""
         share_progress(progress, self._model)
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield one result per request, in order; what could not be rewritten is not sent to the image model."""
+        """Yield one result per request, in order, skipping the image model if rewriting fails."""
         rewrites = await asyncio.gather(*(self._rewrite(request) for request in requests))
         # Calls are paid for now, so all of them are counted with the first result.
         costs = [rewrite.cost for rewrite in rewrites]

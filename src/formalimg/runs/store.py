@@ -1,4 +1,4 @@
-"""The store of a run: the only writer of its folder. Whatever it has recorded survives the death of the process."""
+"""The store of a run, the sole writer of its folder, whose records survive a process crash."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ from formalimg.types import Item, Judge, Unscored
 
 
 class RunStore:
-    """A run folder, opened for writing by one process at a time; any of its threads may record results."""
+    """A run folder opened for writing by a single process, with thread-safe recording of results."""
 
     def __init__(self, folder: Path, manifest: RunManifest) -> None:
-        """Open the folder, or create it."""
+        """Open or create the run folder."""
         create_run_folder(folder)
         self.folder = folder
         self._judge = ""
@@ -86,7 +86,7 @@ class RunStore:
         self.close()
 
     def close(self) -> None:
-        """Close the folder and release its lock."""
+        """Close the run folder and release its lock."""
         try:
             self._database.close()
         finally:
@@ -95,7 +95,7 @@ class RunStore:
     # --- the plan
 
     def plan(self, items: Mapping[int, Item[object]], images: Sequence[PlannedImage], manifest: RunManifest) -> None:
-        """Record what is to be generated. Images that are already planned stay, unless their key has changed."""
+        """Record the planned items and images, preserving planned images unless their key has changed."""
         with run_database_errors(self.folder):
             questions = dict(self._database.execute("SELECT id, question FROM items"))
             self._recorded.update(
@@ -135,7 +135,7 @@ class RunStore:
     def _changed_items(
         self, items: Mapping[int, Item[object]], questions: Mapping[str, str], stored: Set[str]
     ) -> Iterator[ItemRow]:
-        """Yield the rows of items, but for those that are stored so already: a run that is resumed has them all."""
+        """Yield the rows of items that are new or differ from the stored ones."""
         as_stored = "SELECT 1 FROM items WHERE id = ? AND position = ? AND level = ? AND question = ? AND record = ?"
         for position, item in items.items():
             question = questions[item.id]
@@ -150,13 +150,13 @@ class RunStore:
             return set(self._database.execute("SELECT item, sample FROM pictures"))
 
     def stored_images(self) -> dict[tuple[str, int], StoredImage]:
-        """Return the images that exist, by item and sample."""
+        """Return the existing images, keyed by item and sample."""
         with run_database_errors(self.folder):
             rows = self._database.execute("SELECT item, sample, file, sha256 FROM pictures WHERE status = 'made'")
             return {(item, sample): StoredImage(*rest) for item, sample, *rest in rows}
 
     def scored(self, judge: Judge) -> set[tuple[str, str]]:
-        """Return question and image of all verdicts of a judge; not of unscored ones, so that they are retried."""
+        """Return the (question, image) pairs a judge has scored, excluding unscored ones so that they are retried."""
         with run_database_errors(self.folder):
             rows = self._database.execute(
                 "SELECT question, picture FROM verdicts WHERE judge = ? AND passed IS NOT NULL", (judge_key(judge),)
@@ -164,7 +164,7 @@ class RunStore:
             return set(rows)
 
     def passed(self, items: Iterable[str]) -> dict[str, bool]:
-        """Return whether the first images of these items passed, by the judge of this process; only of scored ones."""
+        """Return whether the first image of each item passed, for items the current judge has scored."""
         query = (
             "SELECT passed FROM pictures JOIN items ON items.id = pictures.item JOIN verdicts ON "
             "verdicts.question = items.question AND verdicts.picture = pictures.sha256 AND verdicts.judge = ? "
@@ -175,7 +175,7 @@ class RunStore:
             return {item: bool(row[0]) for item, row in rows.items() if row is not None}
 
     def cost(self) -> float:
-        """Return the cost of everything in this folder so far, in US dollars, as far as prices are known."""
+        """Return the total known cost of the run folder in US dollars."""
         with run_database_errors(self.folder):
             sums = "SELECT (SELECT total(cost) FROM pictures) + (SELECT total(cost) FROM verdicts)"
             return float(self._database.execute(sums).fetchone()[0])
@@ -183,7 +183,7 @@ class RunStore:
     # --- results
 
     def store_answers(self, batch: Sequence[ArrivedAnswer]) -> list[StoredAnswer]:
-        """Write the files of the images among these answers, then record them all. May be called from any thread."""
+        """Write the image files of a batch of answers, then record all answers. Safe to call from any thread."""
         stored = [self._store_answer(arrived) for arrived in batch]
         names = [answer.row.file for answer in stored if answer.row.file is not None]
         if names:
@@ -194,7 +194,7 @@ class RunStore:
         return stored
 
     def load_image(self, stored: StoredImage) -> InspectedImage | Unscored:
-        """Return a stored image, decoded, or why it cannot be read."""
+        """Load and decode a stored image, or return the reason why this fails."""
         location = self.images.locate(stored.file, stored.sha256)
         try:
             data = location.read_bytes()
@@ -203,7 +203,7 @@ class RunStore:
         return inspect_with_rules(data)
 
     def memory_of(self, stored: StoredImage) -> int:
-        """Return how many bytes an image takes once it is loaded, as far as that can be told without loading it."""
+        """Estimate the memory in bytes required to load an image."""
         try:
             location = self.images.locate(stored.file, stored.sha256)
             if not isinstance(location, RunFolderImage):
@@ -214,7 +214,7 @@ class RunStore:
             return 0
 
     def record_images(self, results: Iterable[tuple[PlannedImage, ImageRow, float]]) -> None:
-        """Record the results of these images and the seconds they took; all of them or none.
+        """Record image results and their durations in seconds in a single transaction.
 
         Those without an image are retried when the run is resumed.
         """
@@ -226,7 +226,7 @@ class RunStore:
         )
 
     def record_verdicts(self, results: Iterable[JudgeResult]) -> None:
-        """Record these verdicts, or why there are none; all of them or none."""
+        """Record verdicts, or the reasons for their absence, in a single transaction."""
         self._write(
             "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?) "
             "ON CONFLICT (judge, question, picture) DO UPDATE SET passed = excluded.passed, "
@@ -240,7 +240,7 @@ class RunStore:
         )
 
     def begin_judging(self, judge: Judge | Identity) -> None:
-        """Record the judge of all verdicts from now on."""
+        """Record the judge of all subsequent verdicts."""
         self._judge = judge_key(judge)
         with run_database_errors(self.folder):
             self._database.execute(
@@ -251,7 +251,7 @@ class RunStore:
         write_manifest(self.manifest, self.folder)
 
     def write_metadata(self) -> None:
-        """Write `metadata.jsonl` from the database, and remove image files that it no longer names."""
+        """Write `metadata.jsonl` from the database, and remove image files not listed in it."""
         with run_database_errors(self.folder):
             named = {file for (file,) in self._database.execute("SELECT file FROM pictures WHERE status = 'made'")}
             planned = self._database.execute("SELECT item, sample FROM pictures")
@@ -290,7 +290,7 @@ class RunStore:
             self._database.executemany(statement, rows)
 
     def _require_rows(self) -> None:
-        """Refuse a database without a plan beside images: they would be generated, and paid for, again."""
+        """Raise an error if there are images but no planned items, since all would be generated and paid for again."""
         with run_database_errors(self.folder):
             is_planned = self._database.execute("SELECT 1 FROM pictures LIMIT 1").fetchone()
         has_manifest = (self.folder / MANIFEST_FILE).exists()
@@ -299,7 +299,7 @@ class RunStore:
             raise lost_results(self.folder, "is empty")
 
     def _forget_lost_files(self) -> None:
-        """Plan images again whose files are missing or truncated."""
+        """Mark images with missing or truncated files for regeneration."""
         with run_database_errors(self.folder), self._database:
             self._database.execute("BEGIN")
             rows = self._database.execute("SELECT item, sample, file, bytes FROM pictures WHERE status = 'made'")
@@ -320,7 +320,7 @@ class RunStore:
 
 
 class StoredAnswer(NamedTuple):
-    """The result of a planned image as it is stored, and the decoded image, if there is one."""
+    """The stored result of a planned image, with the decoded image if there is one."""
 
     planned: PlannedImage
     row: ImageRow
@@ -329,12 +329,12 @@ class StoredAnswer(NamedTuple):
 
     @property
     def stored(self) -> StoredImage | None:
-        """The stored file, if there is one."""
+        """The stored file, or None."""
         return None if self.row.file is None or self.row.sha256 is None else StoredImage(self.row.file, self.row.sha256)
 
 
 def _without_keys(data: bytes) -> bytes:
-    """Return an image file as it is; without its metadata if a key may be in there."""
+    """Return an image file, with its metadata stripped if they may contain an API key."""
     if not any(True for _ in metadata_texts(data)):
         return data
     from formalimg.models.secrets import image_without_keys  # here, because most files hold no text

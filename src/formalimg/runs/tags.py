@@ -1,4 +1,4 @@
-"""Tags and the note of a run, in `tags.json` beside its results: no key, manifest or bundle depends on them.
+"""User-defined tags and the note of a run, stored in `tags.json`.
 
 Whoever writes says which version was read. If the file has changed since, nothing is written, so that of two people
 who edit at the same time neither loses anything unnoticed.
@@ -34,7 +34,7 @@ _saving = Lock()
 
 
 class RunTags(NamedTuple):
-    """What people have written about a run."""
+    """The tags and note that users have added to a run."""
 
     tags: tuple[str, ...] = ()  # short labels, each once, in the order in which they were given
     note: str = ""  # a text of several lines
@@ -42,16 +42,16 @@ class RunTags(NamedTuple):
 
 
 class TagsChangedError(FormalimgError):
-    """Somebody else has changed the tags since they were read; `current` is what they are now."""
+    """Raised when the tags have changed since they were read, with the new tags in `current`."""
 
     def __init__(self, message: str, current: RunTags) -> None:
-        """Keep what is stored now, so that it can be shown."""
+        """Initialize the error with the tags currently stored."""
         super().__init__(message)
         self.current = current
 
 
 def read_tags(folder: Path) -> RunTags:
-    """Return the tags and the note of a run; empty ones if it has none.
+    """Read the tags and the note of a run, or return empty ones if there are none.
 
     Raises:
         FormalimgError: if the file cannot be read, or is damaged.
@@ -104,7 +104,7 @@ def write_tags(folder: Path, tags: Iterable[str], note: str, *, version: str, ro
 
 
 def validate_tags(tags: object) -> tuple[str, ...]:
-    """Return tags without spaces around them, each once."""
+    """Validate tags, strip surrounding spaces and remove duplicates."""
     if not isinstance(tags, list) or not all(map(is_text, tags)):
         raise FormalimgError("tags are a list of texts")
     stripped = tuple(dict.fromkeys(tag.strip() for tag in tags))
@@ -117,7 +117,7 @@ def validate_tags(tags: object) -> tuple[str, ...]:
 
 
 def validate_note(note: object) -> str:
-    """Return a note without spaces around it."""
+    """Validate a note and strip surrounding spaces."""
     if not is_text(note):
         raise FormalimgError("a note is a text")
     text = note.strip().replace("\r\n", "\n")
@@ -127,7 +127,7 @@ def validate_note(note: object) -> str:
 
 
 def can_write_tags(folder: Path, root: Path | None = None) -> bool:
-    """Return whether `write_tags` may write to the folder."""
+    """Return whether `write_tags` can write to the folder."""
     try:
         with open_plain_folder(folder, root or folder) as opened:
             return opened.has_file(MANIFEST_FILE) and os.access(folder, os.W_OK)

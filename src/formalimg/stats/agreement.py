@@ -26,7 +26,7 @@ _POINTS = 5
 
 
 class Consistency(NamedTuple):
-    """Percent agreement of two raters."""
+    """Percent agreement between two raters."""
 
     equal: int  # number of cases with the same answer
     n: int  # number of cases that both answered
@@ -40,7 +40,7 @@ class Consistency(NamedTuple):
 
 
 class MeanConsistency(NamedTuple):
-    """Mean consistency over all pairs of raters, each pair with the same weight."""
+    """Equally weighted mean consistency over all pairs of raters."""
 
     value: float | None  # the mean; None if no two raters have answered the same case
     pairs: int  # how many pairs of raters entered
@@ -56,7 +56,7 @@ def consistency(
     items: Sequence[Hashable] | None = None,
     confidence: float = 0.95,
 ) -> Consistency:
-    """Return the percent agreement of two raters, with its confidence interval and Cohen's kappa.
+    """Compute the percent agreement of two raters, its confidence interval and Cohen's kappa.
 
     Args:
         pairs: the two answers to each case; None where one is missing.
@@ -94,7 +94,7 @@ def consistency(
 
 
 class _AnswerTable(NamedTuple):
-    """How often two raters give each pair of answers; whole numbers, except for unseen items."""
+    """Counts of each pair of answers by two raters, integers except for unseen items."""
 
     yes_yes: float
     yes_no: float
@@ -115,7 +115,7 @@ def _cohens_kappa(table: _AnswerTable) -> float | None:
 
 
 def _kappa_interval(whole: _AnswerTable, kinds: Mapping[_AnswerTable, int], confidence: float) -> Interval | None:
-    """Return the jackknife interval of kappa, each limit with half an unseen item of both kinds that speak for it."""
+    """Return the jackknife interval of kappa, adding unseen items that favour each limit."""
     value, items = _cohens_kappa(whole), sum(kinds.values())
     if value is None or items < MIN_ITEMS:
         return None
@@ -141,7 +141,7 @@ def _kappa_interval(whole: _AnswerTable, kinds: Mapping[_AnswerTable, int], conf
 
 
 def majority(votes: Iterable[bool]) -> bool | None:
-    """Return the answer of more than half of the votes; None for a tie or without votes."""
+    """Return the majority vote, or None for a tie or no votes."""
     balance = sum(1 if vote else -1 for vote in votes)
     return None if balance == 0 else balance > 0
 
@@ -152,7 +152,7 @@ def consistency_matrix(
     items: Mapping[Case, Hashable] | None = None,
     confidence: float = 0.95,
 ) -> dict[str, dict[str, Consistency]]:
-    """Return the consistency of every pair of raters."""
+    """Compute the consistency of every pair of raters."""
     cases = list(dict.fromkeys(case for answers in raters.values() for case in answers))
     belongs = None if items is None else [items[case] for case in cases]
     matrix: dict[str, dict[str, Consistency]] = {rater: {} for rater in raters}
@@ -170,7 +170,7 @@ def mean_consistency(
     items: Mapping[Case, Hashable] | None = None,
     confidence: float = 0.95,
 ) -> MeanConsistency:
-    """Return the mean consistency over all pairs of these raters of a matrix, such as the people without the judge."""
+    """Compute the mean consistency over all pairs of the selected raters in a matrix."""
     pairs = list(combinations(raters, 2))
     defined_pairs = {pair: consistency for pair in pairs if (consistency := matrix[pair[0]][pair[1]]).value is not None}
     if not defined_pairs:
@@ -191,7 +191,7 @@ def _mean_interval(
     items: Mapping[Case, Hashable] | None,
     confidence: float,
 ) -> Interval:
-    """Return the exact interval of as many independent cases as would vary the mean as much as these items do.
+    """Return the exact interval of the mean for an effective number of independent cases.
 
     As for `design_effect`, an imagined item on which all pairs agree and one on which none does are added.
     """
@@ -214,7 +214,7 @@ def _mean_interval(
 
 
 def validate_answers(pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]]) -> list[tuple[BinaryAnswer, BinaryAnswer]]:
-    """Return the pairs as a list, or raise if an answer is not True, False or None."""
+    """Return the pairs as a list, and raise an error if an answer is not True, False or None."""
     answers = list(pairs)
     for pair in answers:
         for answer in pair:
@@ -224,7 +224,7 @@ def validate_answers(pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]]) -> list
 
 
 def complies(ratings: Iterable[int | None], rule: ComplianceRule = "mean") -> bool | None:
-    """Return whether an image complies with its prompt, by ratings from 1 to 5.
+    """Return whether an image complies with its prompt, given ratings from 1 to 5.
 
     Args:
         ratings: the ratings of one image; None entries are ignored.

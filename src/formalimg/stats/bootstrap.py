@@ -1,4 +1,4 @@
-"""The bootstrap: confidence intervals by resampling items, for mean rates, differences, and statistics such as F1.
+"""Bootstrap confidence intervals by resampling items, for mean rates, differences, and statistics such as F1.
 
 Items are resampled within their level, each with all its images. Resampling knows nothing of what was never seen: if
 all items fail, so do all resamples, and the interval would have no width. So each resample may also draw one unseen
@@ -31,7 +31,7 @@ _CHUNK = 500_000
 
 
 class LevelDraws(NamedTuple):
-    """Rates of a level per resample: as observed, with an unseen item that fails, and with one that passes."""
+    """Resampled rates of a level: as observed, with an unseen failing item, and with an unseen passing item."""
 
     seen: Draws
     with_failure: Draws
@@ -39,7 +39,7 @@ class LevelDraws(NamedTuple):
 
 
 def resample_level(level: int, kinds: PassCounts, config: BootstrapConfig) -> LevelDraws:
-    """Return the rates of one level per resample. They depend only on the level's own items and the seed."""
+    """Resample the rates of one level, depending only on its items and the seed."""
     import numpy as np
 
     generator = np.random.default_rng((config.seed, level))
@@ -57,13 +57,13 @@ def resample_level(level: int, kinds: PassCounts, config: BootstrapConfig) -> Le
 
 
 def band_interval(levels: Mapping[int, LevelDraws], value: float, config: BootstrapConfig) -> Interval:
-    """Return the bootstrap interval of `value`, the mean rate of these levels."""
+    """Return the bootstrap interval of `value`, the mean rate of the levels."""
     lower, upper = _with_unseen_items(levels, config)
     return quantile_interval(lower.mean(axis=0), upper.mean(axis=0), value, config)
 
 
 def _with_unseen_items(levels: Mapping[int, LevelDraws], config: BootstrapConfig) -> tuple[Draws, Draws]:
-    """Return rates for the lower and the upper end, one row per level, where one level may draw an unseen item."""
+    """Return resampled rates for the lower and upper limits, adding an unseen item to one level per resample."""
     import numpy as np
 
     chosen = np.random.default_rng((config.seed, *levels)).integers(len(levels), size=config.resamples)
@@ -76,7 +76,7 @@ def _with_unseen_items(levels: Mapping[int, LevelDraws], config: BootstrapConfig
 
 
 def quantile_interval(lower: Draws, upper: Draws, value: float, config: BootstrapConfig) -> Interval:
-    """Return the interval from a lower quantile of some resamples to an upper one of others; it includes `value`."""
+    """Return the interval from a lower quantile of `lower` to an upper quantile of `upper`, including `value`."""
     import numpy as np
 
     outside = (1 - config.confidence) / 2
@@ -87,21 +87,21 @@ def quantile_interval(lower: Draws, upper: Draws, value: float, config: Bootstra
 
 
 class Estimate(NamedTuple):
-    """A statistic and its bootstrap confidence interval; each is None where it is not defined."""
+    """A statistic and its bootstrap confidence interval, each None if undefined."""
 
     value: float | None
     interval: Interval | None
 
 
 def item_ids(cases: int, items: Sequence[Hashable] | None) -> Sequence[Hashable]:
-    """Return the item of each case; without `items`, each case is an item of its own."""
+    """Return the item of each case, treating each case as a separate item if `items` is None."""
     if items is not None and len(items) != cases:
         raise FormalimgError(f"{cases} cases belong to {len(items)} items: name an item for each case")
     return range(cases) if items is None else items
 
 
 def group_items(named: Sequence[tuple[Hashable, _Case]]) -> dict[tuple[_Case, ...], int]:
-    """Count the items that have the same cases, in an order that does not depend on the order of items."""
+    """Count the items with identical cases, in an order independent of the input order."""
     cases: dict[Hashable, list[_Case]] = {}
     for name, case in named:
         cases.setdefault(name, []).append(case)
@@ -109,7 +109,7 @@ def group_items(named: Sequence[tuple[Hashable, _Case]]) -> dict[tuple[_Case, ..
 
 
 def bootstrap_draws(kinds: Sequence[float], statistic: Statistic, config: BootstrapConfig) -> Draws:
-    """Return a statistic of each resample."""
+    """Compute a statistic on each bootstrap resample."""
     import numpy as np
 
     generator = np.random.default_rng(config.seed)
@@ -131,7 +131,7 @@ def bootstrap_estimate(
     config: BootstrapConfig,
     weight: float = 1.0,
 ) -> Estimate:
-    """Return a statistic whose best value is 1, with its bootstrap interval.
+    """Estimate a statistic with a maximum of 1 and its bootstrap interval.
 
     Resampling knows nothing of what was never seen: if all items agree, so do all resamples, and if nobody said a rare
     yes, no resample has one. So unseen items can be drawn as well.
@@ -150,12 +150,12 @@ def bootstrap_estimate(
 
 
 def tail_probabilities(confidence: float) -> tuple[float, float]:
-    """Return the shares of resamples below the lower and below the upper end."""
+    """Return the cumulative probabilities of the lower and upper interval limits."""
     return (1 - confidence) / 2, (1 + confidence) / 2
 
 
 def percentile_interval(lower: Draws, upper: Draws, below_low: float, below_high: float) -> Interval | None:
-    """Return the interval from a lower quantile of some resamples to an upper quantile of others.
+    """Return the interval from a lower quantile of `lower` to an upper quantile of `upper`.
 
     A resample without a value might have had any: it counts as the worst for the lower end and as 1 for the upper one.
     None if such resamples leave no lower end.

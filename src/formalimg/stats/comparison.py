@@ -1,4 +1,4 @@
-"""Paired comparison of runs over the same items: mean difference, interval, permutation test, and ranks with ties.
+"""Paired comparison of runs on the same items: mean difference, interval, permutation test, and ranks with ties.
 
 What is compared is a mean over items, or over groups of items: images of one item are alike, so an item counts once, by
 the mean over its images. The test flips the signs of these differences (`formalimg.stats.permutation`).
@@ -40,14 +40,14 @@ _NO_SPREAD = 1e-9
 
 
 class MeanError(NamedTuple):
-    """Standard error of a mean difference, and its degrees of freedom; infinite for a single item."""
+    """Standard error of a mean difference and its degrees of freedom, infinite for a single item."""
 
     value: float
     freedom: int
 
 
 class PairedDifference(NamedTuple):
-    """How much higher the mean of one run is than that of another, on the items that both have a number for.
+    """The mean difference between two runs, on the items with values in both.
 
     Attributes:
         estimate: the mean difference, first minus second; for a band the mean over its levels, each with the same
@@ -79,7 +79,7 @@ class PairedDifference(NamedTuple):
 
 
 class ItemMean(NamedTuple):
-    """The mean over the images of one item in one run, and its level; None where no image counts."""
+    """The mean and level of one item in one run, with a value of None if no image counts."""
 
     level: int
     value: float | None
@@ -94,7 +94,7 @@ MissingAs: TypeAlias = MissingPolicy | Literal["pass"]
 
 
 def item_rates(observations: Iterable[Observation], missing: MissingAs = "exclude") -> dict[str, ItemMean]:
-    """Return for each item the share of its images that passed."""
+    """Return the pass rate of each item."""
     if missing == "pass":
         observations = (observation._replace(passed=observation.passed is not False) for observation in observations)
     policy: MissingPolicy = "fail" if missing == "fail" else "exclude"
@@ -106,7 +106,7 @@ def item_rates(observations: Iterable[Observation], missing: MissingAs = "exclud
 
 
 def group_means(observations: Iterable[ScoreObservation], missing: MissingAs = "exclude") -> dict[str, ItemMean]:
-    """Return the mean score of the images of each level of each group, as if it were an item."""
+    """Return the mean score of each level of each group, treated as an item."""
     scores: dict[tuple[str, int], list[float]] = {}
     for group, level, _, score in observations:
         level_scores = scores.setdefault((group, level), [])
@@ -121,7 +121,7 @@ def group_means(observations: Iterable[ScoreObservation], missing: MissingAs = "
 
 
 class PairedItems(NamedTuple):
-    """Two runs item by item; `pair_items` makes it."""
+    """The paired items of two runs, as returned by `pair_items`."""
 
     # level and difference (first minus second) of the items that both have a number for
     differences: Mapping[str, tuple[int, float]]
@@ -130,7 +130,7 @@ class PairedItems(NamedTuple):
     def difference(
         self, levels: Sequence[int] | None = None, *, confidence: float = 0.95, seed: int = 0
     ) -> PairedDifference:
-        """Return the mean difference over items."""
+        """Compute the mean difference over items."""
         included = None if levels is None else frozenset(levels)
         pairs = [pair for pair in self.differences.values() if included is None or pair[0] in included]
         left_out = tuple(name for name, level in self.left_out.items() if included is None or level in included)
@@ -144,7 +144,7 @@ class PairedItems(NamedTuple):
         return _build_paired_difference(values, weights, left_out, confidence, seed)
 
     def group_difference(self, *, confidence: float = 0.95, seed: int = 0) -> PairedDifference:
-        """Return the mean difference over groups, each by the mean over the levels that both runs have a score for."""
+        """Compute the mean difference over groups, averaging the levels with scores in both runs."""
         groups: dict[str, list[float]] = {}
         for name, (_, value) in self.differences.items():
             groups.setdefault(group_of(name), []).append(value)
@@ -154,7 +154,7 @@ class PairedItems(NamedTuple):
 
 
 def pair_items(first: ItemMeans, second: ItemMeans) -> PairedItems:
-    """Put two runs side by side, item by item."""
+    """Pair the items of two runs."""
     differences: dict[str, tuple[int, float]] = {}
     left_out: dict[str, int] = {}
     for name in sorted({*first, *second}):
@@ -183,7 +183,7 @@ def compare_paired(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> PairedDifference:
-    """Compare the pass rates of two runs item by item.
+    """Compare the pass rates of two runs on their common items.
 
     An item with several images counts once, by the share of its scored images that passed. Items without a verdict
     on both sides take no part in the comparison; they are named instead.
@@ -204,7 +204,7 @@ def compare_paired(
 
 
 def adjust_for_all(differences: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
-    """Return the comparisons with p-values and intervals adjusted for all of them.
+    """Adjust the p-values and intervals of all comparisons for multiple testing.
 
     The p-values are Holm's: with 95 % confidence, no difference is significant where there is none. The intervals are
     Bonferroni's: with m tests each has the confidence 1 - (1 - confidence) / m, so that with 95 % confidence all of
@@ -238,7 +238,7 @@ def _is_significant(p: float, confidence: float) -> bool:
 
 
 def _fit_interval_to_p(interval: Interval, estimate: float, p: float, confidence: float) -> Interval:
-    """Return the interval with 0 inside where the test finds no difference, and outside where it finds one."""
+    """Adjust the interval to contain 0 if and only if the test is not significant."""
     low, high = interval
     if not _is_significant(p, confidence):
         return Interval(min(low, 0.0), max(high, 0.0))
@@ -249,7 +249,7 @@ def _fit_interval_to_p(interval: Interval, estimate: float, p: float, confidence
 def with_missing(
     difference: PairedDifference, worst: PairedDifference, best: PairedDifference, *, is_within: bool = False
 ) -> PairedDifference:
-    """Return a difference that is as certain as it is whatever the missing verdicts are."""
+    """Widen a difference to account for all possible values of missing verdicts."""
     estimate = difference.estimate
     if estimate is None or difference.p is None or worst.estimate is None or best.estimate is None:
         return difference
@@ -264,7 +264,7 @@ def with_missing(
 
 
 class RankRange(NamedTuple):
-    """The ranks that a run may have: more than one where it is tied."""
+    """The range of possible ranks of a run, wider than one rank if it is tied."""
 
     best: int
     worst: int
@@ -273,7 +273,7 @@ class RankRange(NamedTuple):
 def rank_ranges(
     runs: int, pairs: Mapping[tuple[int, int], PairedDifference], *, confidence: float = 0.95
 ) -> tuple[RankRange, ...]:
-    """Return the ranks of runs, with ties as ties.
+    """Compute the rank ranges of runs, including ties.
 
     A run is behind those that are significantly better, and ahead of those that are significantly worse; all others
     are tied with it.
@@ -289,7 +289,7 @@ def rank_ranges(
 
 
 def count_ranks(runs: int, separated: Iterable[tuple[int, int]]) -> tuple[RankRange, ...]:
-    """Return the ranks of runs, given the pairs of which the first is better than the second."""
+    """Compute the rank ranges of runs from pairs in which the first is better than the second."""
     ranks = [RankRange(1, runs)] * runs
     for better, worse in separated:
         ranks[better] = ranks[better]._replace(worst=ranks[better].worst - 1)
@@ -300,7 +300,7 @@ def count_ranks(runs: int, separated: Iterable[tuple[int, int]]) -> tuple[RankRa
 def difference_interval(
     differences: Sequence[float], *, weights: Sequence[float] | None = None, confidence: float = 0.95
 ) -> Interval:
-    """Return the confidence interval of a weighted mean of differences that lie between -1 and 1.
+    """Return the confidence interval of a weighted mean of differences between -1 and 1.
 
     In simulations a 95 % interval held the true mean in 92 % of cases or more for ten items or more, whether their
     differences are -1, 0 and 1, scores, or very skewed; of fewer and skewed ones it holds it less often. A single item
@@ -334,7 +334,7 @@ def _t_interval(mean: float, error: MeanError, confidence: float, bounds: Interv
 def _build_paired_difference(
     values: Sequence[float], weights: Sequence[float], left_out: tuple[str, ...], confidence: float, seed: int
 ) -> PairedDifference:
-    """Return the weighted mean of differences; without weights there is none."""
+    """Build the weighted mean difference with its test and interval, without an estimate if there are no weights."""
     validate_confidence(confidence)
     wins, losses = sum(value > 0 for value in values), sum(value < 0 for value in values)
     if not weights:
@@ -349,16 +349,16 @@ def _build_paired_difference(
 def estimate_paired_difference(
     estimate: float, error: MeanError, p: float, *, items: int, wins: int, losses: int, confidence: float
 ) -> PairedDifference:
-    """Return a difference that was estimated elsewhere, with the interval of its error."""
+    """Build a difference from an existing estimate, with the interval implied by its error."""
     interval = _fit_interval_to_p(_t_interval(estimate, error, confidence), estimate, p, confidence)
     return PairedDifference(estimate, interval, p, None, items, (), wins, losses, confidence, error)
 
 
 def group_name(group: str, level: int) -> str:
-    """Return the name under which the level of a group is compared as an item."""
+    """Return the item name that represents one level of a group in a comparison."""
     return f"{group}{_BEFORE_LEVEL}{level}"
 
 
 def group_of(name: str) -> str:
-    """Return the group of a name that `group_name` made."""
+    """Return the group encoded in a name from `group_name`."""
     return name.rpartition(_BEFORE_LEVEL)[0]

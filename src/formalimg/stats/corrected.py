@@ -1,4 +1,4 @@
-"""Pass rates and means corrected for errors of the judge, by human labels of a random sample of the same run.
+"""Pass rates and means corrected for judge errors using human labels for a random sample of the run.
 
 Double sampling: the judge saw all images, people saw some of them. With p the share of images that the judge passed,
 the true rate is p P(human yes | judge yes) + (1 - p) P(human yes | judge no), and the labels estimate the two
@@ -33,7 +33,7 @@ By simulation: the intervals of six models over ten levels, with 25 to 400 label
 
 
 class CorrectedRate(NamedTuple):
-    """A pass rate or a mean, corrected by human labels."""
+    """A pass rate or mean corrected with human labels."""
 
     estimate: float  # the corrected rate, 0 to 1
     low: float  # its confidence interval, for the sampling of images and of labels
@@ -46,7 +46,7 @@ class CorrectedRate(NamedTuple):
 
 
 class AnswerCell(NamedTuple):
-    """The images of a level to which the judge gave the same answer."""
+    """The images of a level with the same answer by the judge."""
 
     images: int  # how many there are
     labels: int  # how many of them people labelled
@@ -54,7 +54,7 @@ class AnswerCell(NamedTuple):
 
 
 class LabelledLevel(NamedTuple):
-    """The images of a level by the judge's answer, and what the level weighs; the weights of levels add up to 1."""
+    """The images of a level by judge answer, and the normalized weight of the level."""
 
     weight: float
     judge_yes: AnswerCell
@@ -72,7 +72,7 @@ class LabelledLevel(NamedTuple):
 
 
 class _WeightedCell(NamedTuple):
-    """What a cell weighs in the sum, together with cells without labels for which it stands."""
+    """A labelled cell with its weight, including the weight of unlabelled cells it represents."""
 
     weight: float
     cell: AnswerCell
@@ -83,7 +83,7 @@ class _WeightedCell(NamedTuple):
 
 
 class _AnswerRate(NamedTuple):
-    """All images to which the judge gave one answer."""
+    """Pooled data for all images with the same answer by the judge."""
 
     weight: float  # share of the images that the labels speak for
     unknown: float  # share of the images that no label speaks for
@@ -95,7 +95,7 @@ class _AnswerRate(NamedTuple):
 def rate_of_levels(
     levels: Sequence[LabelledLevel], confidence: float, *, image_effect: float = 1.0, label_effect: float = 1.0
 ) -> CorrectedRate:
-    """Return the corrected rate of levels together.
+    """Compute the corrected rate over several levels.
 
     A cell without labels takes the rate of the nearest levels that have labels of the same answer. Where most images
     of an answer are in such cells, nothing is known of them: the interval allows for all of them to pass, or none.
@@ -158,7 +158,7 @@ def _answer_rate(cells: Sequence[tuple[float, AnswerCell]]) -> _AnswerRate:
 
 
 def _stand_in(cells: Sequence[tuple[float, AnswerCell]]) -> tuple[list[_WeightedCell], float]:
-    """Return the cells with labels, which stand for those without, and the weight that they do not stand for."""
+    """Return the labelled cells, reweighted to represent unlabelled ones, and the weight left unrepresented."""
     labelled = [index for index, (_, cell) in enumerate(cells) if cell.labels]
     weights = {index: cells[index][0] for index in labelled}
     lacking = [index for index, (weight, cell) in enumerate(cells) if weight and not cell.labels]
@@ -174,12 +174,12 @@ def _stand_in(cells: Sequence[tuple[float, AnswerCell]]) -> tuple[list[_Weighted
 
 
 def _draw_rate(cell: AnswerCell, answer: _AnswerRate) -> float:
-    """Return the rate of a cell, drawn towards that of all levels by two labels."""
+    """Return the rate of a cell, shrunk towards the rate of all levels by two pseudo-labels."""
     return (cell.passed + 2 * answer.smooth) / (cell.labels + 2)
 
 
 def _wilson_interval(rate: float, n: float, normal: float) -> Interval:
-    """Return Wilson's interval of a rate. There are many images, so that it need not be as careful as for labels."""
+    """Return the Wilson interval of a rate, which is accurate enough for the large number of images."""
     square = normal * normal
     middle = (rate + square / (2 * n)) / (1 + square / n)
     half = normal * sqrt(rate * (1 - rate) / n + square / (4 * n * n)) / (1 + square / n)
@@ -195,7 +195,7 @@ By simulation: with less, means of few labels near the bounds are covered too ra
 def corrected_rate(
     judge_passes: int, judge_total: int, labelled: Iterable[tuple[bool, bool]], confidence: float = 0.95
 ) -> CorrectedRate:
-    """Return a judge's pass rate, corrected by labels of a random sample of the images that it judged.
+    """Correct a judge's pass rate with human labels for a random sample of its images.
 
     Args:
         judge_passes: how many images the judge passed.
@@ -233,7 +233,7 @@ def estimate_corrected_mean(
     *,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> CorrectedRate:
-    """Return the mean of a judge's scores, corrected by labels of a random sample of the images (PPI++).
+    """Correct the mean of a judge's scores with labels for a random sample of the images (PPI++).
 
     The judge counts as much as its scores go along with the labels: a judge whose scores are noise changes nothing,
     and with one that always agrees the mean is that of its scores of all images.
@@ -273,7 +273,7 @@ def estimate_corrected_mean(
 
 
 def judge_weight(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return how much a judge's scores count: the slope of people's scores on them, from 0 to 1."""
+    """Return the weight of a judge's scores: the regression slope of human scores on them, limited to 0 to 1."""
     if not pairs:
         return 0.0
     judged, true = (fsum(scores) / len(pairs) for scores in zip(*pairs, strict=True))

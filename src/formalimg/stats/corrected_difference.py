@@ -1,4 +1,4 @@
-"""The difference of two runs on the same items, corrected by what people say about some of them (PPI++).
+"""The difference between two runs on the same items, corrected with human labels for some of them (PPI++).
 
 The judge gives a difference for every item, people for a random sample of the items. The estimate is the judge's mean
 difference, weighted by how well it predicts people's, plus what people's differences leave of it:
@@ -24,7 +24,7 @@ _MIN_LABELS = 2
 
 
 class PairedItem(NamedTuple):
-    """One item of two runs: differences are those of the first run minus the second, from -1 to 1."""
+    """An item of two runs, with differences (first run minus second) from -1 to 1."""
 
     level: int  # its level
     judge: float  # the judge's difference, over all images of the item
@@ -37,7 +37,7 @@ class PairedItem(NamedTuple):
 def estimate_corrected_difference(
     items: Sequence[PairedItem], levels: Sequence[int] | None = None, *, confidence: float = 0.95
 ) -> PairedDifference | None:
-    """Return the mean difference of two runs, corrected by labels."""
+    """Estimate the mean difference between two runs, corrected with labels."""
     chosen = [item for item in items if levels is None or item.level in levels]
     counts = Counter(item.level for item in chosen)
     people = [item.people for item in chosen if item.people is not None]
@@ -68,7 +68,7 @@ def estimate_corrected_difference(
 
 
 def _split_strata(items: Sequence[PairedItem]) -> list[list[PairedItem]]:
-    """Return the items level by level; levels with too few labelled items are joined with the next."""
+    """Split the items by level, merging adjacent levels with too few labelled items."""
     strata: list[list[PairedItem]] = [[]]
     for level in sorted({item.level for item in items}):
         if _label_count(strata[-1]) >= _MIN_LABELS:
@@ -84,7 +84,7 @@ def _label_count(items: Sequence[PairedItem]) -> int:
 
 
 class _LabelledItem(NamedTuple):
-    """A labelled item: its share of the stratum's labels, both differences, and its own part of the judge's mean."""
+    """A labelled item with its share of the labels, both differences and its contribution to the judge's mean."""
 
     share: float
     people: float
@@ -93,7 +93,7 @@ class _LabelledItem(NamedTuple):
 
 
 class _Stratum(NamedTuple):
-    """Items among which labels were drawn at random."""
+    """A group of items from which the labelled ones were sampled at random."""
 
     share: float  # what the stratum weighs in the mean
     labelled: tuple[_LabelledItem, ...]  # its labelled items
@@ -116,11 +116,11 @@ class _Stratum(NamedTuple):
         return cls(share, tuple(labelled), tuple(unlabelled))
 
     def remainder(self, weight: float) -> float:
-        """Return the mean of people's differences that the judge's do not predict."""
+        """Return the mean of the human differences not predicted by the judge."""
         return fsum(item.share * (item.people - weight * item.judge) for item in self.labelled)
 
     def variance(self, weight: float) -> float:
-        """Return the variance of the stratum's part of the estimate, item by item."""
+        """Return the variance that the stratum contributes to the estimate."""
         mean, count = self.remainder(weight), len(self.labelled)
         parts = [
             weight * item.own_part + self.share * item.share * (item.people - weight * item.judge - mean)
@@ -130,13 +130,13 @@ class _Stratum(NamedTuple):
         return within + weight**2 * fsum(part * part for part in self.unlabelled_parts)
 
     def farthest(self, weight: float) -> float:
-        """Return how far an item is at most from what the judge predicts."""
+        """Return the largest deviation of an item from the judge's prediction."""
         mean = self.remainder(weight)
         return max(abs(item.people - weight * item.judge - mean) for item in self.labelled)
 
 
 def _judge_weight(strata: Sequence[_Stratum]) -> float:
-    """Return how much the judge's differences count: the slope of people's on them within strata, from 0 to 1."""
+    """Return the weight of the judge: the slope of human on judge differences within strata, limited to 0 to 1."""
     together = spread = 0.0
     for stratum in strata:
         judge = fsum(item.share * item.judge for item in stratum.labelled)
@@ -148,7 +148,7 @@ def _judge_weight(strata: Sequence[_Stratum]) -> float:
 
 
 class LabelledImage(NamedTuple):
-    """What judge and people say of an image, from 0 to 1; people None where they did not say.
+    """The scores of an image from 0 to 1 by the judge and by people, with None for a missing label.
 
     Both are assumed to say the same of an image without a verdict, to bound what it could change.
     """
@@ -165,7 +165,7 @@ def pair_labelled(
     *,
     by_item: bool | None = None,
 ) -> dict[str, PairedItem]:
-    """Put the labelled images of two runs side by side, item by item."""
+    """Pair the labelled images of two runs by item."""
     names = sorted(first.keys() & second.keys())
     by_item = _has_common_draw(first, second) if by_item is None else by_item
     if not by_item:
@@ -190,7 +190,7 @@ def pair_labelled(
 def _has_common_draw(
     first: Mapping[str, Sequence[LabelledImage]], second: Mapping[str, Sequence[LabelledImage]]
 ) -> bool:
-    """Return whether most of the items that are labelled in one run are labelled in the other too."""
+    """Return whether most items labelled in one run are labelled in the other one."""
     labelled = [
         {
             name
@@ -203,7 +203,7 @@ def _has_common_draw(
 
 
 def _with_expected_labels(run: Mapping[str, Sequence[LabelledImage]]) -> dict[str, list[LabelledImage]]:
-    """Return labelled items with a label for each of their images, so that one drawn more often does not count more.
+    """Impute labels for the unlabelled images of labelled items, so that label counts do not affect the weights.
 
     What is not labelled is expected to be like the images with the same answer of the judge: those of the same item,
     or else of the same level.
@@ -237,7 +237,7 @@ def _with_expected_labels(run: Mapping[str, Sequence[LabelledImage]]) -> dict[st
 def _label_chances(
     first: Mapping[str, Sequence[LabelledImage]], second: Mapping[str, Sequence[LabelledImage]], *, by_item: bool
 ) -> dict[str, float]:
-    """Return how likely each item was to be labelled in both runs.
+    """Estimate the probability that each item was labelled in both runs.
 
     Items that were drawn for both runs: the share of the items of their level with labels in both, which is the
     probability of the draw times the share of labels that are there. Otherwise each run has its own draw, at random
@@ -267,7 +267,7 @@ def _label_chances(
 
 
 def _pass_share(images: Sequence[LabelledImage]) -> float:
-    """Return the share of images that the judge passes."""
+    """Return the pass rate of the images according to the judge."""
     return sum(round(image.judge) for image in images) / len(images)
 
 
@@ -276,7 +276,7 @@ def _mean_judge_score(images: Sequence[LabelledImage]) -> float:
 
 
 def _mean_labels(images: Sequence[LabelledImage]) -> tuple[float, float] | None:
-    """Return what people and the judge say of an item: labelled images stand for those without a label."""
+    """Return the mean scores of an item by people and by the judge, extrapolated from its labelled images."""
     drawn = [image for image in images if not image.is_assumed]
     labelled = [image for image in drawn if image.people is not None]
     if drawn and not labelled:
@@ -289,7 +289,7 @@ def _mean_labels(images: Sequence[LabelledImage]) -> tuple[float, float] | None:
 
 
 def pair_groups(items: Mapping[str, PairedItem]) -> dict[str, PairedItem]:
-    """Return whole groups, each by the mean over its levels."""
+    """Combine the items of each group into one, averaged over its levels."""
     groups: dict[str, list[PairedItem]] = {}
     for name, item in items.items():
         groups.setdefault(group_of(name), []).append(item)

@@ -1,4 +1,4 @@
-"""Results of a run corrected by human labels: levels, bands, Overall and G of verdicts, and mean scores.
+"""Summary of a run corrected with human labels: levels, bands, Overall and G of verdicts, and mean scores.
 
 Labels may be drawn with different probabilities from several cells, such as levels and answers of the judge.
 """
@@ -31,7 +31,7 @@ from formalimg.stats.summary import all_levels, held_level, highest_level, valid
 
 
 class LabelledObservation(NamedTuple):
-    """The judge's verdict on one image, and that of people where they labelled it; None for unscored or unlabelled."""
+    """The verdicts of the judge and of people on one image, each None if missing."""
 
     item: str
     level: int
@@ -40,7 +40,7 @@ class LabelledObservation(NamedTuple):
 
 
 class CorrectedSummary(NamedTuple):
-    """Results of a run corrected by human labels; None where labels are lacking."""
+    """The results of a run corrected with human labels, each None if labels are missing."""
 
     levels: Mapping[int, CorrectedRate | None]  # the corrected rate of each level
     overall: CorrectedRate | None  # of all images
@@ -57,7 +57,7 @@ def summarize_corrected(
     epsilon: float | None,
     confidence: float = 0.95,
 ) -> CorrectedSummary:
-    """Return the results of a run, corrected by human labels.
+    """Summarize a run with corrections from human labels.
 
     Labels may be drawn with different probabilities by level and answer of the judge, at random within each such cell.
     """
@@ -96,7 +96,7 @@ def summarize_corrected(
 def _combine_levels(
     weights: Mapping[int, float], by_level: Mapping[int, Sequence[LabelledObservation]], confidence: float
 ) -> CorrectedRate | None:
-    """Return the corrected rate of levels with these weights; None where one has no images, or none has labels."""
+    """Compute the corrected rate of weighted levels, or None if a level has no images or there are no labels."""
     if not all(by_level.get(level) for level in weights):
         return None
     levels = [_build_labelled_level(weight, by_level[level]) for level, weight in weights.items()]
@@ -123,7 +123,7 @@ def _build_labelled_level(weight: float, images: Iterable[LabelledObservation]) 
 def _design_effects(
     levels: Sequence[LabelledLevel], images: Sequence[Sequence[LabelledObservation]]
 ) -> tuple[float, float]:
-    """Return how many images, and how many labels, are worth an independent one: 1 where items have one image.
+    """Return the design effect for images and for labels, which is 1 if each item has one image.
 
     It is the variance of the corrected rate when items are drawn, divided by the variance when single images are.
     """
@@ -149,7 +149,7 @@ def _design_effects(
 
 
 def _influence_effect(influences: Iterable[tuple[Hashable, float]]) -> float:
-    """Return the variance of an estimate when items are drawn, divided by that when single images are; at least 1."""
+    """Return the design effect of sampling items rather than images, at least 1."""
     by_item: dict[Hashable, float] = {}
     alone = 0.0
     for item, influence in influences:
@@ -165,7 +165,7 @@ def _corrected_generalizability(
     bands: Mapping[str, Sequence[int]],
     confidence: float,
 ) -> Generalizability:
-    """Return G_ε by the corrected rates, with the rule of `stats.summary` for its interval."""
+    """Compute G_ε and its interval from the corrected rates."""
     measured = {level: rates.get(level) for level in all_levels(rates, bands)}
     value = held_level({level: None if rate is None else rate.estimate for level, rate in measured.items()}, epsilon)
     if value is None or not any(measured.values()):
@@ -183,7 +183,7 @@ _NARROWEST = 0.6
 
 
 class CellScore(NamedTuple):
-    """An image with its item and the judge's score, 0 to 1, and the score by people where it is labelled."""
+    """An image with its item, its judge score from 0 to 1, and its human score if labelled."""
 
     item: Hashable
     judge: float
@@ -195,7 +195,7 @@ ScoreCell: TypeAlias = Sequence[CellScore]
 
 
 def estimate_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) -> CorrectedRate | None:
-    """Return the mean score of the images of all cells, corrected by the labels within each of them.
+    """Estimate the mean score of the images in all cells, corrected with the labels of each cell.
 
     The intervals of the cells are joined by their squares. Each is as wide as the few labels of its cell demand;
     together there are more labels, so the spread that they estimate is better known. A cell without labels keeps the
@@ -233,12 +233,12 @@ def estimate_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) -> 
 
 
 def _labelled_pairs(cell: ScoreCell) -> list[tuple[float, float]]:
-    """Return the scores by the judge and by people of the labelled images."""
+    """Return the (judge, human) scores of the labelled images."""
     return [(image.judge, image.human) for image in cell if image.human is not None]
 
 
 def _influences(cells: Sequence[ScoreCell], offsets: Sequence[float]) -> Iterator[tuple[Hashable, float]]:
-    """Yield the item of each image, and by how much the image moves the mean."""
+    """Yield the item of each image and the influence of the image on the mean."""
     for cell, offset in zip(cells, offsets, strict=True):
         pairs = _labelled_pairs(cell)
         weight = judge_weight(pairs)
@@ -260,7 +260,7 @@ def _mean_of_cell(cell: ScoreCell, confidence: float) -> CorrectedRate:
 
 
 def _human_variance(cell: ScoreCell) -> float:
-    """Return the variance of the scores by people, with one further at each bound."""
+    """Return the variance of the human scores, with a pseudo-score added at each bound."""
     scores = [*(human for _, human in _labelled_pairs(cell)), 0.0, 1.0]
     mean = fsum(scores) / len(scores)
     return fsum((score - mean) ** 2 for score in scores) / (len(scores) - 1)

@@ -1,4 +1,4 @@
-"""Correlation of scores: Pearson's r, and r within levels, which a judge without any skill cannot have.
+"""Correlation of scores: Pearson's r, and pooled r within levels, which is 0 for a judge without skill.
 
 Intervals are the jackknife's over items, here and for kappa and ranks: an item is left out with all its cases, so that
 the interval is as wide as clustering demands. Limits are taken on Fisher's scale, where a correlation varies about as
@@ -41,7 +41,7 @@ class Correlation(NamedTuple):
 def keep_known_pairs(
     pairs: ScorePairs, names: Sequence[Hashable] | None
 ) -> tuple[list[tuple[float, float]], list[Hashable], int]:
-    """Return the pairs in which no score is missing, the name of each, and how many pairs were left out."""
+    """Return the pairs without missing scores, their names, and the number of dropped pairs."""
     given_pairs = list(pairs)
     known_pairs: list[tuple[float, float]] = []
     known_names: list[Hashable] = []
@@ -55,7 +55,7 @@ def keep_known_pairs(
 
 
 def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hashable] | None = None) -> Correlation:
-    """Return Pearson's correlation of paired scores.
+    """Compute Pearson's correlation of paired scores.
 
     Args:
         pairs: the two scores of each case; None where one is missing.
@@ -81,7 +81,7 @@ def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
 
 
 def fisher_interval(r: float, n: int, confidence: float, variance: float = 1.0) -> Interval | None:
-    """Return the interval of Fisher's transformation; None for fewer than four pairs, and where r is 1 or −1."""
+    """Return the Fisher interval of a correlation, or None for fewer than four pairs or a correlation of ±1."""
     if n < MIN_ITEMS or 1 - abs(r) < _LINE:
         return None
     reach = normal_quantile(confidence) * sqrt(variance / (n - 3))
@@ -100,7 +100,7 @@ def _pearson_r(known_pairs: list[tuple[float, float]]) -> float | None:
 
 
 class _Sums(NamedTuple):
-    """Number of cases of a level, and the sums of their scores, of the squares, and of the products."""
+    """The number of cases in a level, and the sums of scores, squares and products."""
 
     n: float = 0.0
     first: float = 0.0
@@ -117,7 +117,7 @@ class _Sums(NamedTuple):
         return _Sums(*(mine + weight * theirs for mine, theirs in zip(self, addend, strict=True)))
 
     def spread(self) -> tuple[float, float, float]:
-        """Return the squared deviations from the means of the level, first, second, and their products."""
+        """Return the sums of squared deviations of both scores and of their cross products."""
         if self.n <= _LINE:
             return 0.0, 0.0, 0.0
         return (
@@ -137,7 +137,7 @@ def within_level_correlation(
     items: Sequence[Hashable] | None = None,
     confidence: float = 0.95,
 ) -> Correlation:
-    """Return the correlation of scores within levels: whether a judge tells apart images that are equally hard.
+    """Compute the correlation within levels, which measures how well a judge distinguishes equally hard images.
 
     Every score is taken relative to the mean of its level, and the levels are pooled. A judge who knows the level and
     nothing of the image has 0 here, though its mean scores rise and fall with the levels as those of people do. Of yes
@@ -197,7 +197,7 @@ def within_level_correlation(
 
 
 def _pooled_r(sums: _Levels) -> float | None:
-    """Return the pooled correlation; None where one side does not vary within any level."""
+    """Return the pooled correlation, or None if one score does not vary within any level."""
     return _correlation_of_sums(
         *(fsum(side) for side in zip(*(level.spread() for level in sums.values()), strict=True))
     )
@@ -210,7 +210,7 @@ def _correlation_of_sums(first: float, second: float, products: float) -> float 
 
 
 def _without_each(sums: _Levels, items: Iterable[_Levels]) -> Iterable[WithoutItem]:
-    """Yield the pooled correlation without each item; equal items are computed once."""
+    """Yield the pooled correlation without each item, computing identical items only once."""
     spreads = {level: level_sums.spread() for level, level_sums in sums.items()}
     whole = [fsum(side) for side in zip(*spreads.values(), strict=True)]
     for kind, times in Counter(tuple(item_sums.items()) for item_sums in items).items():
@@ -240,7 +240,7 @@ def _interval_limit(
 
 
 def _unseen_cases(sums: _Levels, sums_of_item: dict[Hashable, _Levels], upper: bool) -> list[_Levels]:
-    """Return two unseen items, spread over the levels by their size: such that agree for the upper limit."""
+    """Return two unseen items spread over the levels, with agreeing scores for the upper limit."""
     cases = fsum(level.n for level in sums.values())
     weight = UNSEEN * cases / len(sums_of_item)
     answers = ((0.0, 0.0), (1.0, 1.0)) if upper else ((0.0, 1.0), (1.0, 0.0))
@@ -261,7 +261,7 @@ _LAST_BELOW_ONE = 1 - 1e-6
 
 
 class WithoutItem(NamedTuple):
-    """A statistic without one item (None: undefined), and how many items there are of which this is so."""
+    """A leave-one-out statistic (None if undefined) and the number of items it represents."""
 
     value: float | None
     items: int
@@ -270,7 +270,7 @@ class WithoutItem(NamedTuple):
 def jackknife_limit(
     value: float, without: Iterable[WithoutItem], degrees: int, confidence: float, *, upper: bool
 ) -> float:
-    """Return one limit of a correlation."""
+    """Return one jackknife limit of a correlation."""
     transformed = [(_fisher_z(estimate.value or 0.0), estimate.items) for estimate in without]
     items = sum(times for _, times in transformed)
     middle = fsum(z * times for z, times in transformed) / items
@@ -282,14 +282,14 @@ def jackknife_limit(
 def jackknife_interval(
     value: float, without: Iterable[WithoutItem], degrees: int, confidence: float
 ) -> Interval | None:
-    """Return the interval of a correlation; None where leaving out items changes nothing, as where it is 1 or −1."""
+    """Return the jackknife interval of a correlation, or None if it does not vary or is ±1."""
     estimates = list(without)
     low, high = (jackknife_limit(value, estimates, degrees, confidence, upper=upper) for upper in (False, True))
     return Interval(min(low, value), max(high, value)) if low < high and 1 - abs(value) >= _LINE else None
 
 
 def unseen_limits(value: float, limit: Callable[[bool], float]) -> Interval:
-    """Return the interval from the limits of a statistic of yes and no."""
+    """Return the interval for a statistic of binary answers from its two limits."""
     return Interval(max(-1.0, min(limit(False), value)), min(1.0, max(limit(True), value)))
 
 

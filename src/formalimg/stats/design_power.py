@@ -1,4 +1,4 @@
-"""The power of designs: how many items, images and raters find a true difference of two models on the same items.
+"""Power analysis for comparing two models on the same items, by number of items, images and raters.
 
 The difference is that of the shares of images that one rater accepts, or that the judge passes. Designs are analysed
 with the tests of this package: the sign-flip test of `stats.comparison` on the judge's verdicts or on people's labels,
@@ -21,7 +21,7 @@ _MOST = 10_000_000
 
 
 class Goal(NamedTuple):
-    """What a design is to do."""
+    """The difference to detect, with the required power and confidence."""
 
     difference: float  # the true difference of two models, between 0 and 1
     power: float = 0.8  # how often it should be found
@@ -39,17 +39,17 @@ class Design(NamedTuple):
 
     @property
     def total_images(self) -> int:
-        """The images of both models."""
+        """The number of images of both models."""
         return 2 * self.items * self.images
 
     @property
     def ratings(self) -> int:
-        """The ratings of images of both models."""
+        """The number of ratings for both models."""
         return 2 * self.labelled * self.images * self.raters
 
 
 def power_of(design: Design, goal: Goal, spread: AnswerSpread, levels: int = 1) -> float:
-    """Return how often the test of a design finds the difference."""
+    """Return the power of a design to detect the difference."""
     if not design.labelled:
         return _power_of_pairs(spread.judge.difference_variance(design.images), design, goal)
     if not design.has_judge:
@@ -60,19 +60,19 @@ def power_of(design: Design, goal: Goal, spread: AnswerSpread, levels: int = 1) 
 
 
 def plan_judged_design(goal: Goal, spread: AnswerSpread, images: int) -> Design:
-    """Return the smallest design of the judge alone."""
+    """Find the smallest design that uses only a judge."""
     return _smallest_design(lambda items: Design(items, images), 2, _MOST, goal, spread)
 
 
 def plan_labelled_design(goal: Goal, spread: AnswerSpread, images: int, raters: int) -> Design:
-    """Return the smallest design of people alone."""
+    """Find the smallest design that uses only human labels."""
     return _smallest_design(lambda items: Design(items, images, items, raters, False), 2, _MOST, goal, spread)
 
 
 def plan_corrected_design(
     goal: Goal, spread: AnswerSpread, items: int, images: int, raters: int, levels: int = 1
 ) -> Design | None:
-    """Return the design of so many judged items with the fewest labelled ones; None if labels on all are not enough."""
+    """Find the design with the fewest labelled items, or None if labelling all items is insufficient."""
     least = min(items, 2 * levels + 2)
     full = Design(items, images, items, raters)
     if power_of(full, goal, spread, levels) < goal.power:
@@ -81,7 +81,7 @@ def plan_corrected_design(
 
 
 def require_goal(goal: Goal) -> Goal:
-    """Return the goal; refuse a difference or a power that no design has."""
+    """Return the goal, and raise an error if its difference or power is impossible."""
     if not 0 < goal.difference < 1:
         raise FormalimgError(
             f"a difference of {goal.difference!r} cannot be planned: give one between 0 and 1; 5 points are 0.05"
@@ -101,7 +101,7 @@ def _smallest_design(
 
 
 def _power_of_pairs(variance: float, design: Design, goal: Goal) -> float:
-    """Return the power of the sign-flip test, whose null variance is the mean square of the differences.
+    """Return the power of the sign-flip test, whose null variance is the mean squared difference.
 
     The test is exact and the sum of differences moves in steps of two images, half of which it loses on average.
     """
@@ -114,7 +114,7 @@ def _power_of_pairs(variance: float, design: Design, goal: Goal) -> float:
 
 
 def _power_with_correction(design: Design, goal: Goal, spread: AnswerSpread, levels: int) -> float:
-    """Return the power of the corrected difference with the best weight, and its allowance for few labels."""
+    """Return the power of the corrected difference with the optimal weight, adjusted for few labels."""
     labelled, freedom = design.labelled, design.labelled - levels - 1
     if freedom < 1:
         return 0.0

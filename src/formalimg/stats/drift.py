@@ -1,4 +1,4 @@
-"""Drift: has the judge behind a name changed? An e-process on changed answers that is valid at every look.
+"""Detection of judge drift by an e-process on changed answers, valid at every look.
 
 A judge answers about an anchor set once (the reference) and once more: the share of answers that changed is its own
 noise. Later looks ask again about a random part of the set. If the judge is the same, every look has the same chance of
@@ -34,7 +34,7 @@ DRIFTED = (0.5, 4.0)
 
 
 class AnchorLook(NamedTuple):
-    """A look at an anchor set: how many answers were compared with the reference, and how many differ from it."""
+    """A look at an anchor set, with the numbers of answers compared and changed."""
 
     asked: int
     changed: int
@@ -50,12 +50,12 @@ class DriftEvidence(NamedTuple):
 
     @property
     def alarm(self) -> bool:
-        """Whether the judge has changed, at an error rate of 5 % over all looks."""
+        """Whether drift is detected at an error rate of 5 % over all looks."""
         return self.highest >= DRIFT_ALARM
 
 
 def drift_evidence(second_pass: AnchorLook, looks: Sequence[AnchorLook]) -> DriftEvidence:
-    """Return the evidence that a judge has changed since its first two passes over an anchor set.
+    """Compute the evidence for drift since the judge's first two passes over an anchor set.
 
     Args:
         second_pass: the second pass, compared with the first: the noise of the judge.
@@ -71,7 +71,7 @@ def drift_evidence(second_pass: AnchorLook, looks: Sequence[AnchorLook]) -> Drif
 
 
 def drift_e_values(second_pass: AnchorLook, looks: Iterable[AnchorLook]) -> Iterator[float]:
-    """Yield the e-value after each look, as looks come."""
+    """Yield the e-value after each look."""
     before = [_validate_look(second_pass)]
     for look in looks:
         answers, changed = _validate_look(look)
@@ -86,7 +86,7 @@ def _validate_look(look: AnchorLook) -> AnchorLook:
 
 
 def _e_value(before: Sequence[AnchorLook]) -> float:
-    """Return the e-value, from the counts of everything up to each look; the first is the second pass."""
+    """Return the e-value from cumulative counts, starting with the second pass."""
     total, value = before[-1], 0.0
     for number, start in enumerate(change_points(len(before) - 1), 1):
         early = before[start]
@@ -96,12 +96,12 @@ def _e_value(before: Sequence[AnchorLook]) -> float:
 
 
 def change_points(looks: int) -> list[int]:
-    """Return after how many looks the judge may have changed, when there were so many: 0 or a power of two."""
+    """Return the candidate change points for a number of looks: 0 and powers of two."""
     return [0, *(2**power for power in range((looks - 1).bit_length()))] if looks else []
 
 
 def _log_ratio(early: AnchorLook, late: AnchorLook) -> float:
-    """Return the log likelihood of a rise, averaged, over the largest one without a rise."""
+    """Return the log ratio of the average likelihood of a rise to the maximum likelihood without one."""
     if late.changed * early.asked > early.changed * late.asked or not early.asked:
         pooled = AnchorLook(early.asked + late.asked, early.changed + late.changed)
         without = _log_largest(pooled)

@@ -46,7 +46,7 @@ _TINY = 1e-300
 
 
 def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interval:
-    """Return the exact confidence interval of a rate (Clopper-Pearson).
+    """Return the exact (Clopper-Pearson) confidence interval of a rate.
 
     It never covers the true rate less often than its confidence.
 
@@ -68,14 +68,14 @@ def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interva
 
 
 def validate_confidence(confidence: float) -> float:
-    """Return the confidence, or raise if it does not lie between 0 and 1."""
+    """Return the confidence, and raise an error unless it is between 0 and 1."""
     if not 0 < confidence < 1:
         raise FormalimgError(f"the confidence {confidence!r} does not lie between 0 and 1: use 0.95 for 95 %")
     return confidence
 
 
 def binomial_interval(successes: float, n: float, confidence: float) -> Interval:
-    """Return the Clopper-Pearson interval, also for the fractional counts that weighting leaves."""
+    """Return the Clopper-Pearson interval of a rate, allowing fractional counts."""
     chance = (1 - confidence) / 2
     low = exp(_log_lower_limit(successes, n, chance)) if successes > 0 else 0.0
     # What succeeds is what does not fail, so the upper limit is the lower limit of the failures.
@@ -94,7 +94,7 @@ def log_binomial_tail(successes: float, n: float, log_p: float) -> float:
 
 
 def _log_lower_limit(successes: float, n: float, chance: float) -> float:
-    """Return log p such that `successes` or more out of `n` have this chance.
+    """Return log p for which the probability of `successes` or more out of `n` equals `chance`.
 
     Newton's steps on logarithms, where the tail is nearly a line; the bracket keeps them from leaving.
     """
@@ -114,7 +114,7 @@ def _log_lower_limit(successes: float, n: float, chance: float) -> float:
 
 
 def _log_probability(successes: float, n: float, log_p: float) -> float:
-    """Return the log probability of exactly so many successes, for 0 < `successes` < `n`.
+    """Return the log probability of exactly `successes` successes, for 0 < `successes` < `n`.
 
     Written with distances from the expected counts and with what Stirling's formula leaves, because differences of
     logarithms of factorials would cost six digits for a million tries.
@@ -171,7 +171,7 @@ def _evaluate_continued_fraction(successes: float, n: float, log_p: float) -> fl
 
 
 def jeffreys_interval(passed: float, n: float, confidence: float) -> Interval:
-    """Return the Jeffreys interval of a rate, also for fractional counts.
+    """Return the Jeffreys interval of a rate, allowing fractional counts.
 
     It covers the true rate as often as it says on average over rates, where Clopper-Pearson covers it at least as
     often at each. Use it for parts of a sum, whose errors are averaged. Without trials it is 0 to 1.
@@ -186,7 +186,7 @@ def jeffreys_interval(passed: float, n: float, confidence: float) -> Interval:
 
 @lru_cache(maxsize=4096)
 def student_quantile(confidence: float, freedom: float) -> float:
-    """Return how many standard errors Student's interval extends on either side: 2.06 for 95 % and 25."""
+    """Return the two-sided quantile of Student's t, such as 2.06 for 95 % and 25 degrees of freedom."""
     # (freedom / (freedom + t^2)) has a beta distribution.
     share = exp(_log_lower_limit(freedom / 2, (freedom - 1) / 2, 1 - validate_confidence(confidence)))
     return sqrt(freedom * (1 - share) / share)
@@ -203,14 +203,14 @@ def student_p(t: float, freedom: float) -> float:
 
 
 class EffectiveCount(NamedTuple):
-    """Effective sample size: independent images worth as much as the observed ones, and how many of them passed."""
+    """The effective numbers of passed and counted images after adjusting for clustering."""
 
     passed: float
     counted: float
 
 
 def item_clustered_interval(kinds: PassCounts, confidence: float) -> Interval:
-    """Return the confidence interval of a rate, clustered by item: the exact interval of the effective counts."""
+    """Return the exact interval of a rate, clustered by item using effective counts."""
     return binomial_interval(*effective_count(kinds), confidence)
 
 
@@ -222,7 +222,7 @@ def effective_count(kinds: PassCounts) -> EffectiveCount:
 
 
 def design_effect(kinds: PassCounts) -> float:
-    """Return how many images are worth one independent image: from 1 to the largest number of images of an item.
+    """Return the design effect of clustering, from 1 to the largest number of images per item.
 
     It is the variance of the rate when items are drawn, divided by the variance when single images are drawn. Two
     imagined items, one that always passes and one that always fails, are added for it: from items that all fail nothing
@@ -240,13 +240,13 @@ def design_effect(kinds: PassCounts) -> float:
 
 
 def effective_items(kinds: PassCounts) -> float:
-    """Return the effective number of items: their number, if all have equally many images."""
+    """Return the effective number of items, which is the actual number if all have equally many images."""
     _, counted = total_counts(kinds)
     return counted**2 / sum(items * kind.counted**2 for kind, items in kinds.items())
 
 
 def interval_of_pooled_levels(mean: float, levels: Sequence[PassCounts], confidence: float) -> Interval:
-    """Return the exact interval of the mean rate of levels, as if each had as few items as the smallest.
+    """Return the exact interval of a mean rate, treating all levels as small as the smallest one.
 
     All images of an item count as one: few items cannot tell how alike their images are.
     """
@@ -282,7 +282,7 @@ def mean_interval(
 def fraction_interval(
     values: Iterable[float], confidence: float = 0.95, *, items: Sequence[Hashable] | None = None
 ) -> Interval | None:
-    """Return the confidence interval of the mean of values between 0 and 1; None without values.
+    """Return the confidence interval of the mean of values between 0 and 1, or None if there are no values.
 
     It is the exact interval of as many yes/no trials as the values are worth, by their variance. Two imagined items,
     one all 0 and one all 1, are added for it, as for `design_effect`: from values that are all the same nothing can be
@@ -310,7 +310,7 @@ def _value_items(values: Sequence[float], items: Sequence[Hashable] | None) -> S
 
 
 def _sum_clustered_squares(values: Sequence[float], names: Sequence[Hashable], mean: float) -> float:
-    """Return the sum of the squares of what the values of each item are apart from a mean, together."""
+    """Return the sum of squared total deviations from the mean for each item."""
     apart: dict[Hashable, float] = {}
     for name, value in zip(names, values, strict=True):
         apart[name] = apart.get(name, 0.0) + value - mean
@@ -318,14 +318,14 @@ def _sum_clustered_squares(values: Sequence[float], names: Sequence[Hashable], m
 
 
 def normal_quantile(confidence: float) -> float:
-    """Return how many standard errors a normal interval extends on either side: 1.96 for 95 %."""
+    """Return the two-sided quantile of the normal distribution, such as 1.96 for 95 %."""
     from statistics import NormalDist  # here, because it takes long to load
 
     return NormalDist().inv_cdf((1 + validate_confidence(confidence)) / 2)
 
 
 class BootstrapConfig(NamedTuple):
-    """Confidence, number of resamples and seed of a bootstrap."""
+    """The confidence, number of resamples and seed of a bootstrap."""
 
     confidence: float
     resamples: int
@@ -333,7 +333,7 @@ class BootstrapConfig(NamedTuple):
 
 
 def bootstrap_config(confidence: float, resamples: int, seed: int) -> BootstrapConfig:
-    """Return the configuration, or raise if the confidence is invalid, resamples too few or the seed negative."""
+    """Return a validated bootstrap configuration."""
     validate_confidence(confidence)
     if resamples * (1 - confidence) < 2 - TOLERANCE:
         raise FormalimgError(f"{resamples} resamples are too few for a confidence of {confidence}: use 2000")

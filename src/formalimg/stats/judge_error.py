@@ -1,4 +1,4 @@
-"""Errors of a judge that were measured elsewhere: a rate corrected by them, and what would explain a difference.
+"""Corrections for known judge errors, and the error gap needed to explain a difference.
 
 The Rogan-Gladen estimate corrects a pass rate by the judge's sensitivity and specificity. It is for runs without
 labels, and holds only if the judge errs on this run as it did where it was measured. Usually it does not: specificity
@@ -18,7 +18,7 @@ RG_ASSUMPTION = "assumes the judge errs here as it did there"
 
 
 class RoganGladen(NamedTuple):
-    """A pass rate corrected by sensitivity and specificity that were measured elsewhere."""
+    """A pass rate corrected with externally measured sensitivity and specificity."""
 
     estimate: float  # the corrected rate, 0 to 1
     # its confidence interval; None without the counts behind the rates. From 0 to 1 where the counts refute the
@@ -38,7 +38,7 @@ def rogan_gladen(
     negatives: int | None = None,
     confidence: float = 0.95,
 ) -> RoganGladen:
-    """Return a judge's pass rate, corrected by its sensitivity and specificity."""
+    """Correct a judge's pass rate for its sensitivity and specificity."""
     width = normal_quantile(confidence)
     for name, share in (("rate", rate), ("sensitivity", sensitivity), ("specificity", specificity)):
         if not 0 <= share <= 1:
@@ -87,7 +87,7 @@ _ROUNDING = 1e-9
 
 
 class ErrorRates(NamedTuple):
-    """How often a judge passes images that are wrong, and fails images that are right."""
+    """The rates at which a judge passes wrong images and fails correct ones."""
 
     false_pass: float = 0.0
     false_fail: float = 0.0
@@ -97,7 +97,7 @@ NO_ERRORS = ErrorRates()
 
 
 class TippingPoint(NamedTuple):
-    """By how much one of a judge's error rates would have to differ between two equal models, 0 to 1."""
+    """The gap in a judge's error rates, from 0 to 1, that would explain the difference between equal models."""
 
     # it passes so many more of the wrong images of the leading model; None if not even all of them would be enough
     false_pass: float | None
@@ -105,7 +105,7 @@ class TippingPoint(NamedTuple):
 
 
 def tipping_point(leader: float, follower: float, errors: ErrorRates = NO_ERRORS) -> TippingPoint | None:
-    """Return what would explain the difference between two pass rates of models that are equally good.
+    """Return the error gap that would explain the difference between the pass rates of two equal models.
 
     A judge passes the right images but for its false fails, and some wrong ones: rate = good (1 - false_fail) + (1 -
     good) false_pass. With the same share of good images in both models, a gap in one of the two error rates moves the
@@ -124,6 +124,6 @@ def tipping_point(leader: float, follower: float, errors: ErrorRates = NO_ERRORS
 
 
 def _rate_gap(difference: float, share: float, largest: float) -> float | None:
-    """Return the gap among this share of images that explains a difference; None if it exceeds the largest one."""
+    """Return the error gap that explains a difference, or None if it exceeds `largest`."""
     is_enough = difference <= share * largest + _ROUNDING
     return min(largest, difference / share) if is_enough and share > 0 else None

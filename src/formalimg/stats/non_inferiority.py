@@ -1,4 +1,4 @@
-"""Non-inferiority of a new run: decide by one-sided bounds of its paired difference from a baseline.
+"""Non-inferiority tests of a new run against a baseline, using one-sided bounds of the paired difference.
 
 The run passes if the lower bound lies above minus the margin, and is worse if the upper bound lies below it. Each bound
 has an error probability of its own, so a loss as large as the margin passes at most that often, and a loss within the
@@ -40,7 +40,7 @@ _MAX_SAMPLES = 100
 
 
 class GateDecision(NamedTuple):
-    """What a gate decides; differences are those of the new run minus the baseline, from -1 to 1."""
+    """The decision of a gate, with differences (new run minus baseline) from -1 to 1."""
 
     outcome: GateOutcome  # the decision
     difference: float  # the estimate
@@ -55,11 +55,11 @@ class GateDecision(NamedTuple):
 
     @property
     def more_items(self) -> int | None:
-        """The number of further items that would tell with a power of `POWER`."""
+        """The number of additional items needed for a decision with a power of `POWER`."""
         return None if self.growth is None else max(1, ceil(self.items * (self.growth - 1)))
 
     def samples(self, present: int, noise_share: float) -> int | None:
-        """Return how many images of each item would tell instead."""
+        """Return the number of images per item needed for a decision, or None if more images cannot help."""
         noise_left = 0.0 if self.growth is None else 1 / self.growth - (1 - noise_share)
         needed = ceil(present * noise_share / noise_left) if noise_left > 0 else 0
         return max(needed, present + 1) if 0 < needed <= _MAX_SAMPLES else None
@@ -73,7 +73,7 @@ def decide_gate(
     best: PairedDifference | None = None,
     alpha: float = ALPHA,
 ) -> GateDecision:
-    """Decide whether a new run is no worse than a baseline by more than a margin."""
+    """Test whether a new run is no worse than a baseline by more than a margin."""
     if not 0 < margin < 1:
         raise FormalimgError(f"a margin of {100 * margin:g} points cannot be tested: give one above 0 and below 100")
     worst, best = (_with_least_error(bound or difference, margin) for bound in (worst, best))
@@ -89,7 +89,7 @@ def decide_gate(
 
 
 def look_alpha(items: Sequence[int], looks: int, alpha: float = ALPHA) -> float:
-    """Return the error probability that a bound may have at the last of these looks."""
+    """Return the significance level for a bound at the last of the looks."""
     from statistics import NormalDist  # here, because it takes long to load
 
     if not 1 <= len(items) <= looks <= MAX_LOOKS:
@@ -103,7 +103,7 @@ def look_alpha(items: Sequence[int], looks: int, alpha: float = ALPHA) -> float:
 
 
 def _with_least_error(difference: PairedDifference, margin: float) -> PairedDifference:
-    """Return the difference with an error no smaller than a loss of the margin has, if it comes from single losses.
+    """Return the difference with its error raised to at least that of single losses totalling the margin.
 
     Where hardly any items differ, the few that were seen do not show the spread of a loss that large.
     """
@@ -121,7 +121,7 @@ def _confidence_bound(difference: PairedDifference, alpha: float, side: int) -> 
 
 
 def _growth_factor(difference: PairedDifference, distance: float) -> float | None:
-    """Return how many times as much data tells that a difference lies so far from the margin."""
+    """Return the factor by which the sample must grow to detect a distance from the margin."""
     if distance <= 0 or difference.error is None or difference.error.value == inf:
         return None
     needed = distance / (normal_quantile(1 - 2 * ALPHA) + normal_quantile(2 * POWER - 1))

@@ -1,4 +1,4 @@
-"""Observations (pass, fail, score, unscored) and the results computed from them: rates, bands, intervals, coverage.
+"""Observations (pass, fail, score, unscored) and result types: rates, bands, intervals and coverage.
 
 `tally` counts images per item, which is the first step to every number.
 """
@@ -47,7 +47,7 @@ class ScoreObservation(NamedTuple):
 
 
 def validate_score(score: float) -> float:
-    """Return the score, or raise if it is not a number from 0 to 1."""
+    """Return the score, and raise an error unless it is a number from 0 to 1."""
     if not (isfinite(score) and 0 <= score <= 1):
         raise FormalimgError(f"the score {score!r} does not lie between 0 and 1: give None for what has no score")
     return score
@@ -77,7 +77,7 @@ class Rate(NamedTuple):
 
 
 class Band(NamedTuple):
-    """Mean pass rate of several levels; None where a level has no value."""
+    """The mean pass rate of several levels, or None if a level has no value."""
 
     levels: tuple[int, ...]  # the levels it is the mean of
     value: float | None  # the mean, 0 to 1
@@ -88,7 +88,7 @@ class Band(NamedTuple):
 
 
 class Generalizability(NamedTuple):
-    """G_ε: the largest level up to which a model holds a rate of at least ε."""
+    """G_ε, the largest level up to which a model maintains a rate of at least ε."""
 
     epsilon: float  # the rate to hold
     # the level; 0 if the first level is lost; None where a level that matters has no value. A level after the first
@@ -99,7 +99,7 @@ class Generalizability(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """All results of one run, and the rules they were computed by."""
+    """All results of one run and the rules for computing them."""
 
     levels: Mapping[int, Rate]
     overall: Rate
@@ -122,7 +122,7 @@ class ItemTally(NamedTuple):
 
 
 class PassCount(NamedTuple):
-    """What an item contributes to a rate: passed images of counted images."""
+    """The passed and counted images of an item."""
 
     passed: int
     counted: int
@@ -133,7 +133,7 @@ PassCounts: TypeAlias = Mapping[PassCount, int]
 
 
 def tally_items(observations: Iterable[Observation]) -> dict[int, dict[str, ItemTally]]:
-    """Count the images of each item, by level and item; levels are sorted."""
+    """Count the images of each item, grouped by level in ascending order."""
     level_of: dict[str, int] = {}
     tallies: dict[str, ItemTally] = {}
     for item, level, passed in observations:
@@ -156,7 +156,7 @@ def tally_items(observations: Iterable[Observation]) -> dict[int, dict[str, Item
 
 
 def pass_counts(tallies: Iterable[ItemTally], missing: MissingPolicy) -> PassCounts:
-    """Return the number of items per pass count, in an order that does not depend on the order of items."""
+    """Return the number of items for each pass count, in an order independent of the input order."""
     counts = Counter(
         PassCount(item_tally.passed, item_tally.counted(missing))
         for item_tally in tallies

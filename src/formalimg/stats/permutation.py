@@ -1,4 +1,4 @@
-"""Permutation tests: sign flips of a mean difference, Fisher's exact test of two shares; and Holm's correction.
+"""Permutation tests: sign flips of a mean difference, Fisher's exact test, and Holm's correction.
 
 If neither of two runs is better, the difference on an item could as well have had the other sign. The p-value is the
 share of all ways to choose the signs that move the sum at least as far from 0 as the observed ones. With one image per
@@ -39,7 +39,7 @@ _ROUNDING = 1e-9
 
 
 def sign_flip_test(differences: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 0) -> float:
-    """Return the two-sided p-value of the hypothesis that each difference is as likely to be positive as negative.
+    """Return the two-sided p-value of the hypothesis that differences are symmetric around zero.
 
     The statistic is the sum, so that differences that are weighted before make a weighted mean. The p-value is exact
     for up to sixteen differences other than 0, and where all of them are multiples of one step, as shares of the same
@@ -64,7 +64,7 @@ def sign_flip_test(differences: Sequence[float], *, resamples: int = RESAMPLES, 
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return p-values corrected for testing several hypotheses (Holm, 1979), in the same order.
+    """Adjust p-values for multiple testing with Holm's method, preserving their order.
 
     The chance that any true hypothesis has a corrected p-value of 0.05 or less is at most 5 %, however they depend on
     each other.
@@ -79,7 +79,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def _as_steps(sizes: Mapping[float, int]) -> dict[int, int] | None:
-    """Return the sizes as whole multiples of a step, with their numbers; None if there is no such step."""
+    """Convert the sizes to integer multiples of a common step, or return None if there is no such step."""
     smallest = min(sizes)
     for parts in range(1, _MAX_DENOMINATOR + 1):
         multiples = [size * parts / smallest for size in sizes]
@@ -92,7 +92,7 @@ def _as_steps(sizes: Mapping[float, int]) -> dict[int, int] | None:
 
 
 def _binomial_p(steps: Mapping[int, int], observed: float, sizes: Mapping[float, int]) -> float:
-    """All differences are of one size, so that only the number of positive ones matters."""
+    """Return the exact p-value for differences of equal size, from the number of positive ones."""
     (n,) = steps.values()
     more = round((n + observed / max(sizes)) / 2)
     return min(1.0, 2 * exp(log_binomial_tail(more, n, log(0.5))))
@@ -109,7 +109,7 @@ def _enumerate_p(sizes: Mapping[float, int], observed: float) -> float:
 
 
 def _convolve_p(steps: Mapping[int, int], observed: int) -> float:
-    """Add up the exact distribution of the sum of positive differences, one size after the other."""
+    """Return the exact p-value by convolving the distribution of the sum of positive differences."""
     import numpy as np
 
     distribution = np.ones(1)
@@ -151,7 +151,7 @@ def _flip_coins(generator: np.random.Generator, count: int) -> NDArray[np.uint8]
 
 
 def fisher_lower(part: int, whole: int, other_part: int, other_whole: int) -> float:
-    """Return the p-value of a share being lower than another one (Fisher's exact test, one-sided)."""
+    """Return the one-sided p-value of Fisher's exact test that the first share is lower."""
     if not (0 <= part <= whole and 0 <= other_part <= other_whole):
         raise FormalimgError(
             f"{part} of {whole} and {other_part} of {other_whole} are no shares: give no more successes than trials"
@@ -168,7 +168,7 @@ def fisher_lower(part: int, whole: int, other_part: int, other_whole: int) -> fl
 
 @cache
 def errors_to_notice(whole: int, other_whole: int, alpha: float, least_share: float = 0.0) -> int | None:
-    """Return how many errors in a group are significant if the other group has none; None if no number is."""
+    """Return the smallest significant number of errors if the other group has none, or None if there is none."""
     for errors in range(1, whole + 1):
         if errors >= least_share * whole and fisher_lower(whole - errors, whole, other_whole, other_whole) <= alpha:
             return errors
@@ -176,7 +176,7 @@ def errors_to_notice(whole: int, other_whole: int, alpha: float, least_share: fl
 
 
 def power_to_notice(error_rate: float, whole: int, errors: int) -> float:
-    """Return the chance of at least so many errors in a group."""
+    """Return the probability of at least `errors` errors in a group of size `whole`."""
     if error_rate <= 0 or error_rate >= 1:
         return float((error_rate >= 1 and errors <= whole) or errors <= 0)
     return min(

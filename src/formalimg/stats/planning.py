@@ -1,4 +1,4 @@
-"""Planning: how many images and human labels a half width needs, and where labels narrow an interval most.
+"""Planning of image and label counts for a target half width, and of the most informative labels.
 
 Both allocations are Neyman's, with guesses that labels correct. Labels of one run go to levels and answers of the judge
 (`allocate_labels`). For differences between several runs items are drawn, and each is labelled in all runs
@@ -40,7 +40,7 @@ _Cell = TypeVar("_Cell", int, tuple[int, bool])
 
 
 def images_for_width(width: float, *, rate: float = 0.5, confidence: float = 0.95) -> int:
-    """Return how many images the exact interval of a pass rate needs to be at most so wide to its larger side."""
+    """Return the number of images for which the exact interval of a pass rate meets a half width."""
     validate_confidence(confidence)
     require_width(width)
     if not 0 <= rate <= 1:
@@ -54,7 +54,7 @@ def images_for_width(width: float, *, rate: float = 0.5, confidence: float = 0.9
 
 
 def items_for_difference(width: float, *, discordant: float, confidence: float = 0.95) -> int:
-    """Return about how many items the difference of two models on the same items needs for this half width."""
+    """Estimate the number of items for a difference between two models to meet a half width."""
     require_width(width)
     if not 0 < discordant <= 1:
         raise FormalimgError(f"a share of {discordant!r} cannot differ: give one above 0 and up to 1")
@@ -63,7 +63,7 @@ def items_for_difference(width: float, *, discordant: float, confidence: float =
 
 
 def labels_for_width(cells: Mapping[tuple[int, bool], int], width: float, *, confidence: float = 0.95) -> int | None:
-    """Return how many human labels the corrected Overall rate of a run needs for this half width."""
+    """Return the number of human labels for the corrected Overall rate to meet a half width."""
     require_width(width)
 
     def is_enough(labels: int) -> bool:
@@ -74,7 +74,7 @@ def labels_for_width(cells: Mapping[tuple[int, bool], int], width: float, *, con
 
 
 def require_width(width: float) -> None:
-    """Refuse a half width that no interval has."""
+    """Raise an error if the half width is not between 0 and 1."""
     if not 0 < width < 1:
         raise FormalimgError(
             f"a half width of {width!r} cannot be planned: give one between 0 and 1; 5 points are 0.05"
@@ -82,7 +82,7 @@ def require_width(width: float) -> None:
 
 
 def find_smallest(is_enough: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the smallest number from low to high that is enough, if all above one that is enough are; else high."""
+    """Return the smallest sufficient number between `low` and `high` by bisection, or `high` if there is none."""
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle + 1, high)
@@ -93,7 +93,7 @@ def find_smallest(is_enough: Callable[[int], bool], low: int, high: int) -> int:
 
 
 class LabelAllocation(NamedTuple):
-    """How many images to label of each level and answer of the judge."""
+    """The number of images to label for each level and judge answer."""
 
     cells: Mapping[tuple[int, bool], int]  # further labels by level and whether the judge passed the image
     half_width: float  # expected half width of the corrected Overall interval after them
@@ -106,7 +106,7 @@ def allocate_labels(
     cells_known: Mapping[tuple[int, bool], tuple[int, int]] | None = None,
     confidence: float = 0.95,
 ) -> LabelAllocation:
-    """Return how many further labels each cell should get, so that the corrected Overall rate is most precise."""
+    """Allocate labels to cells so that the corrected Overall rate is as precise as possible."""
     validate_confidence(confidence)
     so_far = dict.fromkeys(cells, (0, 0)) | dict(cells_known or {})
     for cell, (yes, done) in so_far.items():
@@ -148,7 +148,7 @@ def allocate_labels(
 def _allocate(
     scales: Mapping[_Cell, float], free: Mapping[_Cell, int], labelled: Mapping[_Cell, int], more: int
 ) -> dict[_Cell, int]:
-    """Return how many further labels each cell gets: one at a time, where it lowers the variance most."""
+    """Allocate labels greedily, each to the cell where it reduces the variance most."""
     counts = {cell: labelled.get(cell, 0) for cell in free}
     remaining = dict(free)
 
@@ -172,14 +172,14 @@ def _allocate(
 
 
 class LevelSpread(NamedTuple):
-    """How much the differences of two runs vary among the items of a level."""
+    """The variance of the differences between two runs among the items of a level."""
 
     judge: float  # variance of the judge's differences, by the square of their weight
     rest: float  # variance of what they leave of people's differences
 
 
 def level_spreads(items: Sequence[PairedItem]) -> dict[int, LevelSpread]:
-    """Return the spreads of two runs by level: guessed by the judge's differences, corrected by labels so far."""
+    """Estimate the spread between two runs by level, from the judge's differences and existing labels."""
     by_level: dict[int, list[PairedItem]] = {}
     for item in items:
         by_level.setdefault(item.level, []).append(item)
@@ -201,7 +201,7 @@ def level_spreads(items: Sequence[PairedItem]) -> dict[int, LevelSpread]:
 
 
 def _judge_weight(labelled: Mapping[int, Sequence[tuple[float, float]]], of_judge: Mapping[int, float]) -> float:
-    """Return the slope of people's differences on the judge's within levels, from 0 to 1."""
+    """Return the slope of human on judge differences within levels, limited to 0 to 1."""
     guess = _GUESS_LABELS * fsum(of_judge.values()) / max(1, len(of_judge))
     together, spread = _GUESSED_WEIGHT * guess, guess
     for pairs in labelled.values():
@@ -226,7 +226,7 @@ def allocate_items(
     labelled: Mapping[int, int],
     more: int,
 ) -> dict[int, int]:
-    """Return how many further items to label of each level."""
+    """Allocate items to label to the levels."""
     scales = {level: weights.get(level, 0.0) ** 2 * spreads.get(level, _GUESSED_SPREAD) for level in free}
     return _allocate(scales, free, labelled, more)
 
@@ -238,7 +238,7 @@ def difference_half_width(
     labelled: Mapping[int, int],
     confidence: float = 0.95,
 ) -> float:
-    """Return the expected half width of the corrected difference of two runs; 1 where it cannot be known."""
+    """Return the expected half width of the corrected difference, or 1 if it cannot be estimated."""
     levels = [level for level in spreads if weights.get(level) and items.get(level)]
     count = sum(labelled.get(level, 0) for level in levels)
     if count <= _MIN_LABELS:

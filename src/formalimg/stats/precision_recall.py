@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Confusion(NamedTuple):
-    """Confusion matrix of ground truth and judge; yes is positive."""
+    """The confusion matrix of a judge against ground truth, with yes as the positive class."""
 
     true_positives: int  # both say yes
     false_positives: int  # the judge says yes, the truth is no
@@ -26,7 +26,7 @@ class Confusion(NamedTuple):
 
 
 class Proportion(NamedTuple):
-    """A proportion: `happened` out of `n` cases, with its confidence interval."""
+    """The proportion of `happened` out of `n` cases, with its confidence interval."""
 
     happened: int
     n: int
@@ -58,7 +58,7 @@ class Classification(NamedTuple):
 
 
 class SensitivitySpecificity(NamedTuple):
-    """In which direction a judge errs, with exact intervals (Clopper-Pearson), clustered by item."""
+    """Sensitivity and specificity of a judge, with exact intervals clustered by item."""
 
     n: int  # number of cases with both a ground truth and an answer of the judge
     left_out: int  # number of cases without
@@ -82,7 +82,7 @@ def classification(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Classification:
-    """Return how well a judge's yes/no answers match the ground truth.
+    """Evaluate a judge's yes/no answers against ground truth.
 
     Args:
         pairs: the ground truth of each case, such as the majority of raters, and the answer of the judge; None where
@@ -125,7 +125,7 @@ def sensitivity_specificity(
     items: Sequence[Hashable] | None = None,
     confidence: float = 0.95,
 ) -> SensitivitySpecificity:
-    """Return how often a judge finds what is true, and how often it rejects what is not."""
+    """Compute the sensitivity and specificity of a judge."""
     validate_confidence(confidence)
     cases = validate_answers(pairs)
     kinds = _confusion_per_item(_name_cases(cases, items))
@@ -143,7 +143,7 @@ def sensitivity_specificity(
 def _name_cases(
     cases: Sequence[tuple[BinaryAnswer, BinaryAnswer]], items: Sequence[Hashable] | None
 ) -> list[tuple[Hashable, tuple[bool, bool]]]:
-    """Return the cases with both a truth and an answer, each with its item."""
+    """Return the cases with known truth and answer, each with its item."""
     return [
         (name, (truth, prediction))
         for name, (truth, prediction) in zip(item_ids(len(cases), items), cases, strict=True)
@@ -152,7 +152,7 @@ def _name_cases(
 
 
 def _confusion_per_item(named: Sequence[tuple[Hashable, tuple[bool, bool]]]) -> Counter[Confusion]:
-    """Count the items by their confusion matrix."""
+    """Count the items with each confusion matrix."""
     kinds: Counter[Confusion] = Counter()
     for answers, count in group_items(named).items():
         kinds[_count_confusion(answers)] += count
@@ -167,7 +167,7 @@ def _count_confusion(cases: Iterable[tuple[bool, bool]]) -> Confusion:
 def _proportion(
     kinds: Mapping[_Counts, int], happened: Sequence[int], among: Sequence[int], confidence: float
 ) -> Proportion:
-    """Return the share that some cells of the counts have in others, with its clustered interval."""
+    """Compute the ratio of summed cells, with its interval clustered by item."""
     counts: Counter[PassCount] = Counter()
     for kind, items in kinds.items():
         counted = sum(kind[cell] for cell in among)
@@ -186,14 +186,14 @@ def _bootstrap_metric(
     best: Sequence[_Counts],
     config: BootstrapConfig,
 ) -> Estimate:
-    """Return a statistic of summed counts with its bootstrap interval."""
+    """Compute a statistic of summed counts with its bootstrap interval."""
     if not kinds:
         return Estimate(None, None)
     return bootstrap_estimate(kinds, lambda draws: _of_sums(draws, statistic), worst, best, config)
 
 
 def _of_sums(kinds: Sequence[tuple[int, ...]], statistic: Callable[[Draws], Draws]) -> Statistic:
-    """Return a statistic of summed counts as a function of how often each kind of item was drawn."""
+    """Return a statistic of summed counts as a function of the resampled counts of each kind."""
     import numpy as np
 
     counts = np.array(kinds, dtype=np.float64)
@@ -225,7 +225,7 @@ class DetectionCounts(NamedTuple):
 
 
 class Detection(NamedTuple):
-    """Precision, recall and F1 of object detection; None where nothing was found, or nothing is there."""
+    """Precision, recall and F1 of object detection, each None if undefined."""
 
     counts: DetectionCounts  # the sums over all images
     precision: Proportion  # matched over found
@@ -241,7 +241,7 @@ def detection(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Detection:
-    """Return precision, recall and F1 of object detection over images.
+    """Compute precision, recall and F1 of object detection over images.
 
     Precision and recall have the exact interval, clustered by image: objects in one image are found or missed
     together. F1 has that of the bootstrap over images, in which an unseen image can be drawn.

@@ -1,4 +1,4 @@
-"""Agreement of rankings: Spearman's rho and Kendall's tau-b of scores, and the rank correlation of models by level."""
+"""Agreement of rankings: Spearman's rho and Kendall's tau-b of scores, and rank correlation of models by level."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RankAgreement(NamedTuple):
 
 
 def average_ranks(values: Sequence[float]) -> list[float]:
-    """Return the rank of each value, from 1 for the smallest; equal values share the mean of their ranks."""
+    """Return the rank of each value in ascending order, averaging the ranks of ties."""
     order = sorted(values)
     below: dict[float, int] = {}
     for number, value in enumerate(order):
@@ -52,7 +52,7 @@ def average_ranks(values: Sequence[float]) -> list[float]:
 
 
 def spearman(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hashable] | None = None) -> Correlation:
-    """Return Spearman's rank correlation: Pearson's correlation of the ranks, with mean ranks for ties.
+    """Compute Spearman's rank correlation, averaging the ranks of ties.
 
     The interval of independent cases is that of Fisher's transformation with the variance (1 + ρ²/2) / (n − 3) of
     Bonett and Wright; that of cases with items is the jackknife's. It is None for fewer than four pairs or items, and
@@ -80,7 +80,7 @@ def spearman(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Has
 
 
 def kendall(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hashable] | None = None) -> Correlation:
-    """Return Kendall's tau-b: of two cases, how much likelier both scores are to rank them alike than otherwise.
+    """Compute Kendall's tau-b, the probability of concordant minus that of discordant pairs.
 
     Ties count for neither, and the range is that of rankings with so many ties (tau-b). It is None for fewer than
     three pairs, and where all scores of one side are the same. The interval is the jackknife's over items, from four
@@ -107,7 +107,7 @@ class RankCorrelations(NamedTuple):
 
 
 def rank_correlations(pairs: ScorePairs, *, items: Sequence[Hashable], confidence: float = 0.95) -> RankCorrelations:
-    """Return both rank correlations of the scores of images, with intervals clustered by item."""
+    """Compute both rank correlations of image scores, with intervals clustered by item."""
     given_pairs = list(pairs)
     return RankCorrelations(
         spearman(given_pairs, confidence, items=items), kendall(given_pairs, confidence, items=items)
@@ -134,7 +134,7 @@ def _item_interval(
 
 
 def _rhos_without(first: Floats, second: Floats, item_of: Ints) -> Iterator[float | None]:
-    """Yield Spearman's correlation without each item; ranks fall by what was left out below them."""
+    """Yield Spearman's correlation without each item, updating the remaining ranks."""
     import numpy as np
 
     ranks = [np.array(average_ranks(side.tolist())) for side in (first, second)]
@@ -152,7 +152,7 @@ def _rhos_without(first: Floats, second: Floats, item_of: Ints) -> Iterator[floa
 
 
 def _taus_without(first: Floats, second: Floats, item_of: Ints) -> Iterator[float | None]:
-    """Yield tau-b without each item: less the pairs of its cases with all, among which those of its own come twice."""
+    """Yield tau-b without each item, correcting for pairs within the item that are subtracted twice."""
     import numpy as np
 
     orders = np.array([_pair_orders(first, second, case) for case in range(len(first))])
@@ -164,7 +164,7 @@ def _taus_without(first: Floats, second: Floats, item_of: Ints) -> Iterator[floa
 
 
 def _pair_orders(one: Floats, other: Floats, case: int) -> Floats:
-    """Return how a case is ordered among all: pairs ranked alike less others, and pairs untied on either side."""
+    """Compare a case with all others, counting concordant minus discordant pairs and untied pairs on each side."""
     import numpy as np
 
     first, second = np.sign(one - one[case]), np.sign(other - other[case])
@@ -177,7 +177,7 @@ def _tau_b(orders: Floats) -> float | None:
 
 
 def rank_agreement(levels: Mapping[int, ScorePairs], confidence: float = 0.95) -> RankAgreement:
-    """Return how well two scorings rank models alike, per level and on average, as in FormalImg (3.3).
+    """Measure the agreement of two model rankings, per level and on average, as in FormalImg (3.3).
 
     Args:
         levels: for each level the two scores of each model, such as its rate by people and by the judge; None where

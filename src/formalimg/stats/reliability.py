@@ -52,7 +52,7 @@ def cronbach_alpha(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Reliability:
-    """Return Cronbach's alpha: the share of the variance of rating sums that all raters have in common.
+    """Compute Cronbach's alpha, the share of the variance of rating sums that raters have in common.
 
     It ignores constant differences between raters, such as one stricter throughout. Every column should be one rater;
     where the ratings of each image come from different people, alpha depends on who is put into which column, and
@@ -104,7 +104,7 @@ def _reliability(
     weight: float,
     config: BootstrapConfig,
 ) -> Reliability:
-    """Return an alpha with its bootstrap interval; unseen are items of `split` objects, or of objects rated `alike`."""
+    """Compute an alpha with its bootstrap interval, adding unseen items of `split` or `alike` objects."""
     items = sum(kinds.values())
     copies = max(1, round(n / items))
     worst, best = ([(unit,) * copies for unit in units] for units in (split, alike))
@@ -113,7 +113,7 @@ def _reliability(
 
 
 def _unseen_weight(ratings: Iterable[float | str]) -> float:
-    """Return the weight of an unseen item at the ends of a scale: less where most ratings are not there."""
+    """Return the weight of an unseen item at the ends of a rating scale, reduced for more than two values."""
     return 1.0 if len(set(ratings)) <= 2 else _UNSEEN_ON_SCALE
 
 
@@ -125,7 +125,7 @@ def validate_rating(rating: object) -> float:
 
 
 def _alpha_of_sums(kinds: Sequence[Sequence[tuple[float, ...]]]) -> Statistic:
-    """Return Cronbach's alpha as a function of how often each kind of item was drawn."""
+    """Return Cronbach's alpha as a function of the resampled counts of each kind of item."""
     import numpy as np
 
     first = np.array(kinds[0][0])  # ratings count from here: it changes no variance, and saves digits
@@ -156,7 +156,7 @@ def krippendorff_alpha(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Reliability:
-    """Return Krippendorff's alpha: one minus the observed disagreement over the disagreement expected by chance.
+    """Compute Krippendorff's alpha, one minus the ratio of observed to expected disagreement.
 
     Raters are interchangeable, and need not all rate the same objects.
 
@@ -193,7 +193,7 @@ def krippendorff_alpha(
 
 
 def _unseen_units(units: Sequence[_Unit], scale: RatingScale) -> tuple[_Unit, list[_Unit]]:
-    """Return an object whose ratings are as far apart as any, and two that are rated alike, as high and as low as any.
+    """Return an object with maximal disagreement, and two with full agreement at the low and high end.
 
     Names have no distance: theirs are the rarest and the most frequent one.
     """
@@ -219,7 +219,7 @@ def _on_scale(rows: Sequence[Sequence[float | str]], scale: RatingScale) -> list
 
 
 def _alpha_of_pairs(kinds: Sequence[Sequence[_Unit]], scale: RatingScale) -> Statistic:
-    """Return Krippendorff's alpha as a function of how often each kind of item was drawn.
+    """Return Krippendorff's alpha as a function of the resampled counts of each kind of item.
 
     The disagreement of an object's ratings is summed over all pairs of them and divided by their number less one. On
     ordered scales, two ratings differ by the squared distance of their places, which are the ratings themselves
@@ -267,7 +267,7 @@ def _interval_places(values: Sequence[float | str]) -> Draws:
 
 
 def _rank_places(ratings: Draws) -> Draws:
-    """Return the mid-ranks of each value in each resample, relative to the middle of all."""
+    """Return the mid-ranks of each value in each resample, centred around zero."""
     import numpy as np
 
     return np.asarray(np.cumsum(ratings, axis=1) - ratings / 2 - ratings.sum(axis=1, keepdims=True) / 2)

@@ -1,4 +1,4 @@
-"""Group-sequential tests of a rate, and the adaptive test of G: looking several times at a growing sample.
+"""Group-sequential tests of a rate with repeated looks at a growing sample, and the adaptive test of G.
 
 Whoever looks after every ten images and stops as soon as a rate seems clear is wrong far more often than one look would
 be. A spending function (Hwang, Shih and DeCani, 1990) shares the error probability out over the looks instead: little
@@ -43,12 +43,12 @@ _STEPS = 15
 
 
 def spent_by(share: float, alpha: float) -> float:
-    """Return how much of an error probability may be spent by the time that this share of all images was seen."""
+    """Return the error probability available after a share of all images."""
     return alpha * expm1(-GAMMA * min(1.0, share)) / expm1(-GAMMA)
 
 
 def look_sizes(total: int, step: int) -> tuple[int, ...]:
-    """Return after how many images to look: every so many, and once all of them are there."""
+    """Return the number of images at each look: every `step` images and finally `total`."""
     if total < 1 or step < 1:
         raise FormalimgError(f"{total} images cannot be looked at every {step}: give 1 or more of both")
     return (*range(step, total, step), total)
@@ -56,7 +56,7 @@ def look_sizes(total: int, step: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def passes_to_cross(looks: tuple[int, ...], total: int, rate: float, alpha: float) -> tuple[int, ...]:
-    """Return from how many passes on a rate is declared larger than `rate`, for each look.
+    """Return the number of passes at each look that is sufficient to conclude that the rate exceeds `rate`.
 
     If the true rate is `rate` or less, the chance that the passes reach the bound at any of the looks is at most
     `alpha`; by each look it is at most what the spending function allows by then. Looks must not be chosen by what was
@@ -67,7 +67,7 @@ def passes_to_cross(looks: tuple[int, ...], total: int, rate: float, alpha: floa
 
 
 def bounds_of_trials(trials: Sequence[int], shares: Sequence[float], rate: float, alpha: float) -> tuple[int, ...]:
-    """Return the bounds of looks at these numbers of trials; each may spend up to its share of alpha."""
+    """Return the upper bounds of successes for looks after the numbers of trials in `trials`."""
     import numpy as np
 
     undecided: NDArray[np.float64] = np.ones(1)  # the chance of so many successes with no bound crossed before
@@ -93,7 +93,7 @@ def bounds_of_trials(trials: Sequence[int], shares: Sequence[float], rate: float
 def interval_after_looks(
     looks: tuple[int, ...], passed: tuple[int, ...], total: int, confidence: float = 0.95
 ) -> Interval:
-    """Return the interval of a rate that may be read at every look: all rates that no look so far has refuted.
+    """Return the confidence interval of a rate that is valid at every look.
 
     It covers the true rate at all looks at once with this confidence, so it is valid whenever and why ever one stops.
     """
@@ -112,7 +112,7 @@ def interval_after_looks(
 
 
 def smallest_kept(is_refuted: Callable[[float], bool], low: float = 0.0, high: float = 1.0) -> float:
-    """Return the smallest value that is not refuted, to about 0.00002 of the range; all smaller ones are refuted."""
+    """Return the smallest value that is not refuted, by bisection to about 0.00002 of the range."""
     if not is_refuted(low):
         return low
     for _ in range(_STEPS):
@@ -130,7 +130,7 @@ def _require_rising(looks: tuple[int, ...], total: int) -> None:
 
 @lru_cache(maxsize=4096)
 def _binomial_pmf(n: int, rate: float) -> NDArray[np.float64]:
-    """Return the chances of 0 to n successes, built trial by trial, which loses no digits."""
+    """Return the probabilities of 0 to n successes, convolved one trial at a time for precision."""
     import numpy as np
 
     chances: NDArray[np.float64] = np.ones(1)
@@ -147,7 +147,7 @@ LevelDecision: TypeAlias = Literal["held", "lost", "undecided", "going on"]
 
 
 class LevelLook(NamedTuple):
-    """A look at a level: how many of its images were scored by then, how many passed, and what that decides."""
+    """A look at a level, with the scored and passed images so far and the decision."""
 
     level: int
     counted: int
@@ -156,7 +156,7 @@ class LevelLook(NamedTuple):
 
 
 class NextImages(NamedTuple):
-    """What an adaptive test needs next: at which level, and so many scored images in all before it looks."""
+    """The level to test next and the total number of scored images required for the look."""
 
     level: int
     counted: int
@@ -164,7 +164,7 @@ class NextImages(NamedTuple):
 
 @dataclass(frozen=True)
 class AdaptiveDesign:
-    """The design of an adaptive test; it is fixed before the first image.
+    """The design of an adaptive test, fixed before the first image.
 
     Attributes:
         images: the number of images that each level has, by level; the lowest comes first.
@@ -192,13 +192,13 @@ class AdaptiveDesign:
             look_sizes(total, self.every)
 
     def __str__(self) -> str:
-        """Return the design on one line, by which two are known to be the same."""
+        """Return the design on one line, equal for equal designs."""
         counts = " ".join(f"{level}:{self.images[level]}" for level in sorted(self.images))
         return f"G at {self.epsilon:g}, {100 * self.confidence:g} %, a look every {self.every}, images {counts}"
 
     @property
     def total(self) -> int:
-        """The number of images of all levels together."""
+        """The total number of images of all levels."""
         return sum(self.images.values())
 
     @property
@@ -208,11 +208,11 @@ class AdaptiveDesign:
 
     @property
     def alpha_lost(self) -> float:
-        """The error probability of declaring a level lost: each level has its share of the other half."""
+        """The error probability of declaring a level lost, with half of alpha split over the levels."""
         return (1 - self.confidence) / 2 / len(self.images)
 
     def decide(self, level: int, looks: tuple[int, ...], passed: int) -> LevelDecision:
-        """Return what the last of these looks decides, if the ones before it left the level open."""
+        """Return the decision at the last look, assuming that earlier looks were inconclusive."""
         total, counted, last = self.images[level], looks[-1], len(looks) - 1
         planned = look_sizes(total, self.every)
         # The bound of a look does not depend on later ones, so those of all planned looks are computed once.
@@ -225,7 +225,7 @@ class AdaptiveDesign:
 
 
 class AdaptiveResult(NamedTuple):
-    """What an adaptive test has found so far."""
+    """The result of an adaptive test so far."""
 
     # G with its interval, which is valid at every moment; the value is None while it is open
     generalizability: Generalizability
@@ -238,10 +238,10 @@ class AdaptiveResult(NamedTuple):
 
 
 class AdaptiveTest:
-    """An adaptive test in progress: says what it needs next, takes what was seen, and decides."""
+    """An adaptive test in progress that requests images, records looks and makes decisions."""
 
     def __init__(self, design: AdaptiveDesign) -> None:
-        """Begin at the lowest level."""
+        """Start the test at the lowest level."""
         self.design = design
         self._levels = sorted(design.images)
         self._looks: list[LevelLook] = []
@@ -254,7 +254,7 @@ class AdaptiveTest:
 
     @property
     def needs(self) -> NextImages | None:
-        """What to generate next; None if the test has ended."""
+        """The images to generate next, or None if the test has ended."""
         level = next((level for level in self._levels if level not in self._closed), None)
         if level is None or "lost" in self._closed.values():
             return None
@@ -263,7 +263,7 @@ class AdaptiveTest:
         return NextImages(level, next(size for size in sizes if not counts or size > counts[-1]))
 
     def look(self, passed: int, counted: int, *, exhausted: bool = False) -> LevelLook:
-        """Look at the level that is under way.
+        """Record a look at the current level.
 
         Args:
             passed: how many of its scored images passed.
@@ -296,7 +296,7 @@ class AdaptiveTest:
         return look
 
     def result(self) -> AdaptiveResult:
-        """Return what is known by now."""
+        """Return the result so far."""
         looked_levels = {level for level, *_ in self._looks}
         counted = {level: self._counts(level, (0,))[-1] for level in sorted(looked_levels)}
         return AdaptiveResult(
@@ -317,7 +317,7 @@ class AdaptiveTest:
         )
 
     def _rate(self, level: int) -> float | None:
-        """Return the rate that counts for G: that of the decision, else the observed one; None while it is open."""
+        """Return the decided or observed rate of a level for G, or None if the level is open."""
         match self._closed.get(level):
             case "held":
                 return 1.0

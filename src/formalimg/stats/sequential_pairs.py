@@ -1,4 +1,4 @@
-"""Compare two models on the same items, sequentially: stop when they are separated, or cannot be any more.
+"""Sequential comparison of two models on the same items, which stops on separation or futility.
 
 Only items that one model passes and the other fails tell models apart. If neither is better, each of these discordant
 items is a win or a loss with equal chance (McNemar's test), whatever their number. So the wins at each look are
@@ -36,7 +36,7 @@ _STILL_BELIEVED = 0.8
 
 
 class PairedLook(NamedTuple):
-    """A look at a comparison: items scored for both models, how many only the new or only the other one passes."""
+    """A look at a comparison, with the items scored for both models, and the wins and losses."""
 
     counted: int
     wins: int
@@ -45,7 +45,7 @@ class PairedLook(NamedTuple):
 
 
 class PairedResult(NamedTuple):
-    """What a sequential comparison has found so far."""
+    """The result of a sequential comparison so far."""
 
     # the rate of the new model minus that of the other one, over the items so far; None before a look
     difference: float | None
@@ -64,7 +64,7 @@ class PairedResult(NamedTuple):
 
 @dataclass(frozen=True)
 class PairedDesign:
-    """The design of a sequential comparison; it is fixed before the first image."""
+    """The design of a sequential comparison, fixed before the first image."""
 
     items: int  # the number of items that both models can be compared on
     confidence: float = 0.95  # of the interval; the error probability of separating equal models is the rest
@@ -75,12 +75,12 @@ class PairedDesign:
             raise FormalimgError("there are no items to compare two models on: name a run with verdicts")
 
     def __str__(self) -> str:
-        """Return the design on one line, by which two are known to be the same."""
+        """Return the design on one line, equal for equal designs."""
         return f"difference, {100 * self.confidence:g} %, a look every {self.every}, {self.items} items"
 
     @property
     def every(self) -> int:
-        """After how many items to look."""
+        """The number of items between looks."""
         return max(10, ceil(self.items / _LOOKS / 10) * 10)
 
     @property
@@ -90,10 +90,10 @@ class PairedDesign:
 
 
 class PairedTest:
-    """A sequential comparison in progress: says how many items it needs next, takes what was seen, and decides."""
+    """A sequential comparison in progress that requests items, records looks and makes decisions."""
 
     def __init__(self, design: PairedDesign) -> None:
-        """Begin without any look."""
+        """Start the comparison without any looks."""
         self.design = design
         self._looks: list[PairedLook] = []
 
@@ -104,14 +104,14 @@ class PairedTest:
 
     @property
     def needs(self) -> int | None:
-        """How many items have to be scored for both models before the next look; None if the test has ended."""
+        """The number of items to score for both models before the next look, or None if the test has ended."""
         if self._looks and self._looks[-1].decision != "going on":
             return None
         counted = self._looks[-1].counted if self._looks else 0
         return next(size for size in self.design.looks if size > counted)
 
     def look(self, wins: int, losses: int, counted: int, *, exhausted: bool = False) -> PairedLook:
-        """Look at the comparison."""
+        """Record a look at the comparison."""
         needs, last = self.needs, self._looks[-1] if self._looks else PairedLook(0, 0, 0, "going on")
         if needs is None:
             raise FormalimgError("the comparison has ended: start a new run to compare again")
@@ -129,7 +129,7 @@ class PairedTest:
         return look
 
     def result(self) -> PairedResult:
-        """Return what is known by now."""
+        """Return the result so far."""
         if not self._looks or not self._looks[-1].counted:
             decision = self._looks[-1].decision if self._looks else "going on"
             return PairedResult(None, None, decision, 0, 0, 0, self.design.items)
@@ -138,7 +138,7 @@ class PairedTest:
         return PairedResult(difference, self._interval(difference), decision, counted, wins, losses, self.design.items)
 
     def is_certain(self, missing: int) -> bool:
-        """Return whether the models are separated, also if so many items without a verdict were won by the loser."""
+        """Return whether the models remain separated if the loser wins all items with missing verdicts."""
         if not self._looks or self._looks[-1].decision not in ("better", "worse"):
             return False
         *before, last = self._looks
@@ -157,7 +157,7 @@ class PairedTest:
         return look.decision
 
     def _chance_left(self, look: PairedLook, alpha: float) -> float:
-        """Return about the chance to separate the models with the items that are left, in the likelier direction."""
+        """Estimate the probability that the remaining items separate the models, in the likelier direction."""
         discordant = look.wins + look.losses
         often = binomial_interval(discordant, look.counted, _STILL_BELIEVED).high
         remaining = ceil(often * (self.design.items - look.counted))
@@ -169,7 +169,7 @@ class PairedTest:
         return max(chances)
 
     def _interval(self, difference: float) -> Interval:
-        """Return the interval of the difference, from those of the discordant share and of the wins among them.
+        """Return the interval of the difference, combining the intervals of the discordant share and of the wins.
 
         The two are independent of each other. Their distances from the estimate are added as squares, as logarithms
         towards 0, so that the interval leaves out 0 just when the models are separated.
@@ -208,7 +208,7 @@ class PairedTest:
 
 
 def _outer_end(difference: float, share: float, lean: float, lean_end: float, often: Interval) -> float:
-    """Return the upper end of the interval of share x lean, where the upper end of the lean is known."""
+    """Return the upper limit of the product of share and lean, given the upper limit of the lean."""
     if lean_end < 0:  # towards 0, and all of it below
         return difference * exp(-sqrt(log(lean / lean_end) ** 2 + log(share / max(often.low, _TINY)) ** 2))
     share_end = often.high if lean > 0 else often.low
@@ -217,7 +217,7 @@ def _outer_end(difference: float, share: float, lean: float, lean_end: float, of
 
 @lru_cache(maxsize=4096)
 def _wins_needed(trials: int, alpha: float) -> int:
-    """Return how many wins out of so many trials have at most this chance if there is no difference."""
+    """Return the number of wins whose probability is at most `alpha` if there is no difference."""
     low, high = trials // 2, trials + 1
     while low < high:
         middle = (low + high) // 2
@@ -226,7 +226,7 @@ def _wins_needed(trials: int, alpha: float) -> int:
 
 
 def _at_least(successes: int, trials: int, rate: float) -> float:
-    """Return the chance of so many successes or more."""
+    """Return the probability of at least `successes` successes."""
     if successes <= 0 or successes > trials or rate >= 1:
         return float(successes <= trials)
     if rate * trials <= successes:

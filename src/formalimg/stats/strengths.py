@@ -1,4 +1,4 @@
-"""Bradley–Terry strengths from comparisons of two, with ties by Davidson's model, and intervals over items."""
+"""Bradley–Terry strengths from pairwise comparisons, with ties by Davidson's model and intervals over items."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MIN_CLUSTERS = 2
 
 
 class PairOutcome(NamedTuple):
-    """One comparison of two models.
+    """The outcome of one comparison of two models.
 
     Attributes:
         first, second: the models.
@@ -55,7 +55,7 @@ class ModelStrength(NamedTuple):
 
 
 class BradleyTerry(NamedTuple):
-    """Strengths of models."""
+    """The strengths of models."""
 
     models: tuple[ModelStrength, ...]  # the strongest first
     tie: float  # the parameter of ties: their odds between two equal models, relative to a win of one; 0 without ties
@@ -67,7 +67,7 @@ class BradleyTerry(NamedTuple):
 def bradley_terry(
     outcomes: Sequence[PairOutcome], confidence: float = 0.95, *, prior: float = PRIOR
 ) -> BradleyTerry | None:
-    """Return the strengths of models that were compared in pairs; None if there are no comparisons.
+    """Estimate the strengths of models from pairwise comparisons, or return None if there are none.
 
     A model of strength a beats one of strength b with odds exp(a − b). Between them stand ties, whose odds are
     ν · exp(−|a − b| / 2) relative to a win of the stronger (Davidson's model). Strengths are of maximum likelihood,
@@ -153,7 +153,7 @@ def _cluster_ids(outcomes: Sequence[PairOutcome]) -> NDArray[np.int64]:
 
 
 def _outcome_probabilities(apart: Floats, log_tie: float, *, has_ties: bool) -> tuple[Floats, Floats, Floats]:
-    """Return the probabilities of a win, a tie and a loss, for differences in strength."""
+    """Return the probabilities of a win, a tie and a loss, given the differences in strength."""
     import numpy as np
 
     logs = np.stack([apart / 2, np.full_like(apart, log_tie if has_ties else -np.inf), -apart / 2])
@@ -163,7 +163,7 @@ def _outcome_probabilities(apart: Floats, log_tie: float, *, has_ties: bool) -> 
 
 
 def _with_prior(design: Floats, result: Floats, prior: float, *, has_ties: bool) -> tuple[Floats, Floats, Floats]:
-    """Return the comparisons with the imagined ones behind them, and the weight of each."""
+    """Append the pseudo-comparisons of the prior, and return the weight of each comparison."""
     import numpy as np
 
     results = [1.0, -1.0, 0.0] if has_ties else [1.0, -1.0]
@@ -175,7 +175,7 @@ def _with_prior(design: Floats, result: Floats, prior: float, *, has_ties: bool)
 
 
 def _log_likelihood_gradients(rows: Floats, outcomes: Floats, at: Floats, *, has_ties: bool) -> tuple[Floats, Floats]:
-    """Return the gradient of the log likelihood of each comparison, and the parts of its negative Hessian."""
+    """Return the log-likelihood gradient of each comparison, and the terms of its negative Hessian."""
     import numpy as np
 
     win, tie, loss = _outcome_probabilities(rows @ at[:-1], float(at[-1]), has_ties=has_ties)
@@ -204,7 +204,7 @@ def _log_likelihood(rows: Floats, outcomes: Floats, weights: Floats, at: Floats,
 
 
 def _fit_strengths(design: Floats, result: Floats, prior: float, *, has_ties: bool) -> Floats:
-    """Return strengths and the logarithm of the tie parameter, by Newton's method with halved steps."""
+    """Fit strengths and the log tie parameter by Newton's method with step halving."""
     import numpy as np
 
     rows, outcomes, weights = _with_prior(design, result, prior, has_ties=has_ties)
@@ -224,7 +224,7 @@ def _fit_strengths(design: Floats, result: Floats, prior: float, *, has_ties: bo
 def _cluster_covariance(
     design: Floats, result: Floats, fitted: Floats, clusters: NDArray[np.int64], prior: float, *, has_ties: bool
 ) -> Floats:
-    """Return the covariance of the centred strengths, with all comparisons of an item together."""
+    """Return the covariance of the centred strengths, clustered by item."""
     import numpy as np
 
     rows, outcomes, weights = _with_prior(design, result, prior, has_ties=has_ties)

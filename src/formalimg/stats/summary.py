@@ -60,7 +60,7 @@ def summarize(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Summary:
-    """Return all results of a run: rates per level, overall, per band, and G_ε.
+    """Summarize a run with rates per level, overall and per band, and with G_ε.
 
     Args:
         observations: one for each image that was to be scored, in any order; several for one item are its samples.
@@ -96,13 +96,13 @@ def summarize(
 
 
 def validate_missing(missing: str) -> None:
-    """Raise unless this is a rule for missing verdicts."""
+    """Raise an error if the rule for missing verdicts is unknown."""
     if missing not in get_args(MissingPolicy):
         raise FormalimgError(f"unknown rule {missing!r} for missing verdicts: use {', '.join(get_args(MissingPolicy))}")
 
 
 def validate_bands(bands: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
-    """Return the bands, or raise if one has no levels or one twice."""
+    """Return the bands, and raise an error if a band has no levels or duplicate levels."""
     for name, levels in bands.items():
         if not levels or len(set(levels)) < len(levels):
             raise FormalimgError(f"the band {name!r} has the levels {list(levels)}: give at least one, and none twice")
@@ -110,14 +110,14 @@ def validate_bands(bands: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, .
 
 
 def mean_of_levels(levels: Iterable[int], values: Mapping[int, float | None]) -> float | None:
-    """Return the mean rate of these levels; None where one of them has none."""
+    """Return the mean rate of the levels, or None if a level has no rate."""
     rates = [values.get(level) for level in levels]
     known_rates = [rate for rate in rates if rate is not None]
     return sum(known_rates) / len(known_rates) if len(known_rates) == len(rates) else None
 
 
 def all_levels(observed: Iterable[int], bands: Mapping[str, Sequence[int]]) -> range:
-    """Return every level from the lowest to the highest that was observed or belongs to a band."""
+    """Return the full range of levels that are observed or part of a band."""
     expected_levels = {*observed, *(level for levels in bands.values() for level in levels)}
     return range(min(expected_levels), max(expected_levels) + 1) if expected_levels else range(0)
 
@@ -191,7 +191,7 @@ class PointEstimates(NamedTuple):
 
 
 class MissingBounds(NamedTuple):
-    """Results if all images without a verdict had failed, and if all had passed."""
+    """The results under the assumptions that all missing verdicts are failures, or all are passes."""
 
     worst: PointEstimates
     best: PointEstimates
@@ -200,7 +200,7 @@ class MissingBounds(NamedTuple):
 def missing_bounds(
     observations: Iterable[Observation], *, bands: Mapping[str, Sequence[int]], epsilon: float | None
 ) -> MissingBounds:
-    """Return the range of the results over all possible values of the missing verdicts.
+    """Compute the range of results over all possible values of the missing verdicts.
 
     Args:
         observations: one for each image that was to be scored.
@@ -242,7 +242,7 @@ def _point_estimates(
 
 
 def generalizability(rates: Mapping[int, float], epsilon: float) -> int:
-    """Return the largest level K such that the rates of all levels up to K are at least ε; 0 if the first is below.
+    """Return the largest level K with rates of at least ε at all levels up to K, or 0 if there is none.
 
     It stops at the first level that is lost, whatever comes after it.
 
@@ -268,7 +268,7 @@ def generalizability(rates: Mapping[int, float], epsilon: float) -> int:
 
 
 def held_level(rates: Mapping[int, float | None], epsilon: float) -> int | None:
-    """Return G_ε where the rates of some levels are unknown: None if it depends on one of them."""
+    """Return G_ε with some rates unknown, or None if it depends on an unknown rate."""
     held_level = 0
     for level in sorted(rates):
         rate = rates[level]
@@ -281,7 +281,7 @@ def held_level(rates: Mapping[int, float | None], epsilon: float) -> int | None:
 
 
 def validate_epsilon(epsilon: float) -> float:
-    """Return ε, or raise if it is not a rate."""
+    """Return ε, and raise an error if it is not a valid rate."""
     if not 0 <= epsilon <= 1:
         raise FormalimgError(f"the rate to hold is {epsilon!r}, which does not lie between 0 and 1: 70 % is 0.7")
     return epsilon
@@ -301,7 +301,7 @@ def generalizability_interval(
 
 
 def highest_level(levels: Mapping[int, EffectiveCount | None], epsilon: float, confidence: float) -> int:
-    """Return the highest plausible G_ε: the highest level for which it is not refuted that all up to it are held."""
+    """Return the highest plausible G_ε, the last level up to which the data do not refute a rate of ε."""
     chance = (1 - confidence) / 2
     highest, known_counts, pooled, smallest = 0, 0, EffectiveCount(0.0, 0.0), 1.0
     for level in sorted(levels):
@@ -317,7 +317,7 @@ def highest_level(levels: Mapping[int, EffectiveCount | None], epsilon: float, c
 
 
 def _p_value_of_so_few(count: EffectiveCount, epsilon: float) -> float:
-    """Return the probability of so few passes or fewer at a rate of ε; 1 if the observed rate is ε or more."""
+    """Return the probability of at most the observed passes at a rate of ε, or 1 if the observed rate is higher."""
     if count.passed >= (epsilon - TOLERANCE) * count.counted:
         return 1.0
     return exp(log_binomial_tail(count.counted - count.passed, count.counted, log1p(-epsilon))) if epsilon < 1 else 0.0

@@ -1,4 +1,4 @@
-"""Variance components of answers about images: how much prompts, images and raters add to the spread.
+"""Variance components of answers about images, attributed to prompts, images and raters.
 
 An answer is yes (1) or no (0): a judge's verdict, or whether a rater accepts the image. Its variance is that of the
 prompt, of the prompt with this model, of the image among those of the same prompt and model, of the rater, and the
@@ -32,7 +32,7 @@ _MIN_ITEMS = 10
 
 
 class BinaryAnswer(NamedTuple):
-    """The answer to one image, 0 or 1, and whose it is: empty for a judge."""
+    """A binary answer about one image, with its rater or an empty string for a judge."""
 
     rater: str
     value: float
@@ -43,7 +43,7 @@ ItemAnswers: TypeAlias = Mapping[str, Sequence[Sequence[BinaryAnswer]]]
 
 
 class Components(NamedTuple):
-    """Variances of one answer about one image."""
+    """The variance components of one answer about one image."""
 
     prompt: float  # what is hard for all models. It cancels in the difference of two models
     prompt_model: float  # what is hard for one of the models
@@ -52,31 +52,31 @@ class Components(NamedTuple):
     rest: float = 0.0  # raters who disagree about this image; 0 for a judge
 
     def scaled(self, factor: float) -> Components:
-        """Return all variances times a factor."""
+        """Return all variances multiplied by a factor."""
         return Components(*(factor * part for part in self))
 
     def difference_variance(self, images: float = 1, raters: float = 1) -> float:
-        """Return the variance of an item's difference between two models."""
+        """Return the variance of the difference between two models on one item."""
         return 2 * (self.model_variance(images) + (self.rater + self.rest) / (images * raters))
 
     def model_variance(self, images: float = 1) -> float:
-        """Return the variance between items of what people on average, or the judge, find of one of the models."""
+        """Return the variance of a single model's mean answer between items, excluding prompt and rater variance."""
         return self.prompt_model + self.image / images
 
 
 class AnswerSpread(NamedTuple):
-    """What the precision of a comparison follows from."""
+    """The variance components and correlation that determine the precision of a comparison."""
 
     people: Components  # components of one rating
     judge: Components  # components of one verdict
     correlation: float  # of the judge's difference on an item with that of people, if there were any number of raters
 
     def covariance(self, images: float = 1) -> float:
-        """Return the covariance of the judge's and people's differences of an item."""
+        """Return the covariance between the judge and human differences on an item."""
         return 2 * self.correlation * sqrt(self.people.model_variance(images) * self.judge.model_variance(images))
 
     def observed_correlation(self, images: float = 1, raters: float = 1) -> float:
-        """Return the correlation of the judge's difference with that of so many raters of each image."""
+        """Return the correlation of the judge's difference with that of a finite number of raters per image."""
         variance = self.people.difference_variance(images, raters) * self.judge.difference_variance(images)
         return self.covariance(images) / sqrt(variance) if variance else 0.0
 
@@ -97,7 +97,7 @@ all of them.
 
 
 def estimate_components(models: Sequence[ItemAnswers], prior: Components) -> Components:
-    """Return the variance components of answers about models on the same items."""
+    """Estimate the variance components of answers about models on the same items."""
     cells = _cells_with_answers(models)
     all_cells = [cell for row in cells for cell in row]
     within = _mean_variance([answer.value for answer in image] for cell in all_cells for image in cell)
@@ -125,7 +125,7 @@ def estimate_components(models: Sequence[ItemAnswers], prior: Components) -> Com
 
 
 def estimate_correlation(judge: Sequence[ItemAnswers], people: Sequence[ItemAnswers], spread: AnswerSpread) -> float:
-    """Return the correlation of the judge's differences with those of people, if there were any number of raters."""
+    """Estimate the correlation between judge and human differences in the limit of infinitely many raters."""
     components = [
         {
             item: [(verdict, image) for verdict, image in zip(verdicts[item], images, strict=True) if verdict and image]
@@ -151,7 +151,7 @@ _Cell: TypeAlias = Sequence[Sequence[BinaryAnswer]]
 
 
 def _cells_with_answers(models: Sequence[ItemAnswers]) -> list[list[_Cell]]:
-    """Return for each model the answered images of each item, of the items that are answered for all models."""
+    """Return the answered images of each model by item, for the items answered for all models."""
     answered = [
         {item: answers for item, images in model.items() if (answers := [image for image in images if image])}
         for model in models
@@ -183,13 +183,13 @@ def _variance_of(values: Sequence[float]) -> float:
 
 
 def _mean_variance(groups: Iterable[Sequence[float]]) -> float | None:
-    """Return the mean variance of the groups of two or more; None if there are none."""
+    """Return the mean variance of groups with at least two values, or None if there are none."""
     variances = [_variance_of(group) for group in groups if len(group) > 1]
     return _mean_of(variances) if variances else None
 
 
 def _rater_variance(models: Sequence[ItemAnswers]) -> float:
-    """Return how alike the answers of a rater are on different items: their mean product, measured from the model's."""
+    """Return the rater variance, estimated from the products of each rater's deviations on different items."""
     by_rater: dict[str, dict[str, list[float]]] = {}
     for model in models:
         answers = [(item, answer) for item, images in model.items() for image in images for answer in image]
@@ -216,20 +216,20 @@ _STEPS = 50
 
 
 class MajorityLabels(NamedTuple):
-    """The labels of images by the majority of raters."""
+    """Image labels determined by a majority of raters."""
 
     components: Components  # of one label
     gain: float  # how many points two models are apart by these labels, for each point by one rater
 
     @property
     def relative_variance(self) -> float:
-        """The variance of an item's difference, for two models that are equally far apart by one rater."""
+        """The variance of an item's difference, scaled to the difference measured by a single rater."""
         return self.components.difference_variance() / self.gain**2
 
 
 @cache
 def majority_labels(rating: Components, raters: int) -> MajorityLabels:
-    """Return the components of the majority of raters, each drawn anew for every image."""
+    """Return the components of a majority label, with raters resampled for every image."""
     if raters < 1 or raters % 2 == 0:
         raise FormalimgError(f"{raters} raters per image can be divided: use an odd number")
     if raters == 1 or not rating.rater + rating.rest:
@@ -253,7 +253,7 @@ def majority_labels(rating: Components, raters: int) -> MajorityLabels:
 
 
 def _latent_correlation(covariance: float, threshold: float) -> float:
-    """Return the correlation of two latent values whose answers have this covariance."""
+    """Return the correlation of two latent normal values that yields a covariance of their binary answers."""
     import numpy as np
 
     x, _ = _integration_grid()
@@ -266,7 +266,7 @@ def _latent_correlation(covariance: float, threshold: float) -> float:
 
 
 def _label_chances(threshold: float, of_image: float, raters: int) -> NDArray[np.float64]:
-    """Return how likely most raters accept an image, by its standardized latent value."""
+    """Return the probability that most raters accept an image, over a grid of latent values."""
     import numpy as np
 
     x, _ = _integration_grid()
@@ -278,7 +278,7 @@ def _label_chances(threshold: float, of_image: float, raters: int) -> NDArray[np
 
 
 def _logistic_slope(threshold: float, of_image: float, raters: int) -> float:
-    """Return how much the rate of labels rises with the latent mean."""
+    """Return the change in the label rate for a small shift of the latent mean."""
     step = 0.01
     above, below = (_mean_by_weight(_label_chances(threshold + sign * step, of_image, raters)) for sign in (1, -1))
     return above - below
@@ -291,7 +291,7 @@ def _series_sum(coefficients: NDArray[np.float64], correlation: float) -> float:
 
 
 def _series_coefficients(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the coefficients of a function on the grid by normalized Hermite polynomials."""
+    """Return the coefficients of a function on the grid in normalized Hermite polynomials."""
     import numpy as np
 
     x, weights = _integration_grid()
@@ -310,7 +310,7 @@ def _mean_by_weight(values: NDArray[np.float64]) -> float:
 
 @cache
 def _integration_grid() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return points and the weights of a standard normal value there."""
+    """Return grid points and their standard normal weights."""
     import numpy as np
 
     x = np.linspace(*_GRID[:2], int(_GRID[2]))

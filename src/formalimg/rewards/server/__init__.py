@@ -1,4 +1,4 @@
-"""The reward server: rewards over HTTP, with the same numbers as `formalimg.rewards` in process; and its client."""
+"""The reward server, which serves the rewards of `formalimg.rewards` over HTTP, and its client."""
 
 from formalimg._util.lazy import lazy_exports
 

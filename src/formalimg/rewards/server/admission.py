@@ -1,4 +1,4 @@
-"""Admission control: the limits of the server, and how many requests are processed or wait at the same time."""
+"""Admission control: server limits, and the number of requests processed or waiting concurrently."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ class Limits:
 
     @property
     def max_values(self) -> int:
-        """Maximum number of keys and values in the JSON of a request: each takes memory once it is parsed."""
+        """Maximum number of keys and values in the JSON of a request, since each uses memory when parsed."""
         return max(_MIN_VALUES, _VALUES_PER_ITEM * self.max_items)
 
     @property
     def max_answer_bytes(self) -> int:
-        """Maximum length of an answer."""
+        """Maximum length of a response."""
         return self.max_body_bytes
 
     @property
     def max_held_bytes(self) -> int:
-        """Maximum number of bytes of requests held in memory, as sent and as parsed, of all requests together."""
+        """Maximum total memory of all requests in bytes, both raw and parsed."""
         return _HELD_REQUESTS * self.max_body_bytes + self.max_values * BYTES_PER_VALUE
 
 
 class ServerBusyError(Exception):
-    """A request is not admitted for now."""
+    """Raised when the server is too busy to admit a request."""
 
 
 class AdmissionControl:
-    """Admits requests up to a concurrency limit. Belongs to one event loop."""
+    """Admission control with a concurrency limit, bound to one event loop."""
 
     def __init__(self, limits: Limits) -> None:
         self.in_flight = 0  # number of requests that are processed

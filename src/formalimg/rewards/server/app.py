@@ -1,4 +1,4 @@
-"""The reward server as an ASGI application: scores, health checks, metrics and its description."""
+"""The reward server as an ASGI application with scores, health checks, metrics and API documentation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def create_reward_app(
     root: ImageRoot | None = None,
     grounder: ProcessGrounder | None = None,
 ) -> ASGIApp:
-    """Return the reward server."""
+    """Create the ASGI application of the reward server."""
     endpoints = _Endpoints(ServerContext(scorer, limits or Limits(), version, root), grounder)
     routes = [
         Route("/v1/score", endpoints.scores(parse_score_request), methods=["POST"]),
@@ -85,7 +85,7 @@ class _Endpoints:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        """Start what takes long, and end it."""
+        """Start slow components in the background, and stop them on shutdown."""
         starting = asyncio.create_task(self._start())
         try:
             yield
@@ -101,7 +101,7 @@ class _Endpoints:
         self._is_ready = True
 
     def scores(self, parse: RequestParser) -> Callable[[Request], Awaitable[Response]]:
-        """Return the endpoint that answers requests of one kind with the rewards of images."""
+        """Return an endpoint that parses requests with `parse` and responds with rewards."""
 
         async def score(request: Request) -> Response:
             return await self._score(request, parse)
@@ -126,22 +126,22 @@ class _Endpoints:
         return Response(answer, media_type="application/json")
 
     async def about(self, _: Request) -> Response:
-        """Answer with everything that shapes the rewards."""
+        """Respond with the settings that affect the rewards."""
         version, scorer, limits = self._context.version, self._context.scorer, self._context.limits
         reads_files = self._context.root is not None
         return JSONResponse(await asyncio.to_thread(describe_server, version, scorer, limits, reads_files=reads_files))
 
     async def openapi(self, _: Request) -> Response:
-        """Answer with the description of all paths, for programs."""
+        """Respond with the OpenAPI document."""
         return JSONResponse(_describe_api(self._context.version))
 
     async def docs(self, _: Request) -> Response:
-        """Answer with the description of all paths, for people."""
+        """Respond with the API documentation as an HTML page."""
         page = _render_docs(_describe_api(self._context.version))
         return Response(page, media_type="text/html; charset=utf-8", headers=_DOCS_HEADERS)
 
     async def metrics_text(self, _: Request) -> Response:
-        """Answer with the metrics."""
+        """Respond with the metrics."""
         gauges = {
             "formalimg_in_flight": ("Requests that are processed.", self._admission.in_flight),
             "formalimg_waiting": ("Requests that wait for admission.", self._admission.waiting),
@@ -150,16 +150,16 @@ class _Endpoints:
         return PlainTextResponse(self.metrics.text(gauges), media_type=CONTENT_TYPE)
 
     async def health(self, _: Request) -> Response:
-        """Answer trainers whether the server is ready, and which rewards it has."""
+        """Respond with the readiness of the server and its available rewards."""
         status = "ok" if self._is_ready else "starting"
         return JSONResponse({"status": status, "rewards": REWARDS}, 200 if self._is_ready else 503)
 
     async def healthy(self, _: Request) -> Response:
-        """Answer that the server is alive."""
+        """Respond that the server is alive."""
         return PlainTextResponse("ok\n")
 
     async def ready(self, _: Request) -> Response:
-        """Answer whether everything that takes long to start is ready."""
+        """Respond with the readiness of all slow-starting components."""
         return PlainTextResponse("ready\n") if self._is_ready else PlainTextResponse("starting\n", 503)
 
 
@@ -178,7 +178,7 @@ async def _answer_http_exception(request: Request, error: Exception) -> Response
 
 
 async def _answer_bug(_: Request, error: Exception) -> Response:
-    """Answer without details: the traceback is on the server's standard error, and nobody else's business."""
+    """Respond to an internal error without details, leaving the traceback on standard error."""
     return JSONResponse({"error": "the server failed: its log says why"}, 500)
 
 
@@ -197,14 +197,14 @@ _DOCS_HEADERS: Mapping[str, str] = {
 
 
 def _describe_api(version: str) -> dict[str, Any]:
-    """Return the description of all paths as an OpenAPI document."""
+    """Build the OpenAPI document of the server."""
     document: dict[str, Any] = json.loads((files(_PACKAGE) / "openapi.json").read_text(encoding="utf-8"))
     document["info"]["version"] = version
     return document
 
 
 def _render_docs(document: Mapping[str, Any]) -> str:
-    """Return an OpenAPI document of this server as an HTML page."""
+    """Render an OpenAPI document as an HTML page."""
     operations = list(_list_operations(document))
     groups = [
         (tag["name"], tag["description"], [operation for name, operation in operations if name == tag["name"]])
@@ -214,7 +214,7 @@ def _render_docs(document: Mapping[str, Any]) -> str:
 
 
 def _list_operations(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the operations in their order, as the page shows them, each with its tag."""
+    """Yield the operations in page order, each with its tag."""
     meanings = document["components"]["responses"]
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
@@ -242,7 +242,7 @@ def _format_example(body: Mapping[str, Any]) -> str:
 
 
 def _format_json(value: Any, indent: str = "") -> str:
-    """Return a value as JSON, on one line where that is not too long."""
+    """Format a value as JSON, on one line if it is short enough."""
     line = json.dumps(value, ensure_ascii=False)
     if len(indent + line) <= _LINE or not isinstance(value, dict | list):
         return line

@@ -1,4 +1,4 @@
-"""The client of a reward server: retries, keeps connections alive, and can replace a `Scorer`."""
+"""A client for a reward server with retries and persistent connections, usable in place of a `Scorer`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class ServerError(FormalimgError):
-    """A reward server that refused, or did not answer.
+    """Raised when a reward server rejects a request or does not respond.
 
     Attributes:
         status: the HTTP status; None if there was no answer.
@@ -65,7 +65,7 @@ class _HttpRequest(NamedTuple):
 
 
 class RewardClient:
-    """Requests rewards from a server, with the methods of a `Scorer`.
+    """A client that requests rewards from a server, with the same methods as `Scorer`.
 
     Connections are kept alive. It may be used by several threads at once, each with its own connection, and by other
     processes, forked or pickled to, which open their own. Requests to a server that is busy, or cannot be reached, are
@@ -75,7 +75,7 @@ class RewardClient:
     def __init__(
         self, url: str, *, token: str | None = None, timeout: float = 300.0, retries: int = 8, batch: int = 64
     ) -> None:
-        """Create a client of the server at this URL.
+        """Create a client for the server at a URL.
 
         Args:
             url: the URL, such as http://127.0.0.1:8424.
@@ -106,7 +106,7 @@ class RewardClient:
         self._connections = _ConnectionPool()
 
     def score(self, images: Iterable[ImageLike], items: Iterable[TaskLike], *, parts: bool = True) -> list[RewardScore]:
-        """Return the rewards of images, each with its item, in their order.
+        """Score images in order, each against its item.
 
         Args:
             images: the images.
@@ -123,7 +123,7 @@ class RewardClient:
         return self.score_all(zip(images, tasks, strict=True), parts=parts)
 
     def score_all(self, pairs: Iterable[tuple[ImageLike, TaskLike]], *, parts: bool = True) -> list[RewardScore]:
-        """Return the rewards of pairs, as `Scorer.score_all` does.
+        """Score pairs as `Scorer.score_all` does.
 
         Raises:
             PairError: if the task of an image cannot be sent.
@@ -151,7 +151,7 @@ class RewardClient:
         return [rewards[index] for index in range(len(tasks))]
 
     def about(self) -> Mapping[str, Any]:
-        """Return the server's description: its version, models, and digests of vocabularies. Keep it with results."""
+        """Return the server's description: its version, models and vocabulary digests."""
         return _parse_object(self._send(_HttpRequest("GET", "/v1/about")))
 
     def close(self) -> None:
@@ -165,7 +165,7 @@ class RewardClient:
         self.close()
 
     def _split_batches(self, images: Mapping[int, Mapping[str, Any] | bytes]) -> Iterator[list[int]]:
-        """Yield the indices of the images of each request."""
+        """Yield the image indices of each request."""
         batch: list[int] = []
         size = 0
         for index, image in images.items():
@@ -179,7 +179,7 @@ class RewardClient:
             yield batch
 
     def _send(self, request: _HttpRequest, indices: Sequence[int] = ()) -> bytes:
-        """Return the answer to a request for the pairs with these indices; retries while the server is busy or away."""
+        """Send a request and return the response body, retrying while the server is busy or unreachable."""
         for attempt in range(self._retries + 1):
             delay = min(0.1 * 2**attempt, _MAX_DELAY)
             try:
@@ -231,7 +231,7 @@ class RewardClient:
 
 
 class _ConnectionPool:
-    """Idle connections to a server: threads share them, processes never do. No locks, so that it can be copied."""
+    """A lock-free pool of idle connections, shared between threads but not between processes."""
 
     def __init__(self) -> None:
         self._idle: deque[HTTPConnection] = deque()
@@ -241,14 +241,14 @@ class _ConnectionPool:
         return type(self), ()  # another process opens its own
 
     def take(self) -> HTTPConnection | None:
-        """Return the connection that was used last; None if there is none."""
+        """Return the most recently used connection, or None if there is none."""
         try:
             return self._connections().pop()
         except IndexError:
             return None
 
     def put_back(self, connection: HTTPConnection) -> None:
-        """Keep a connection for the next request."""
+        """Return a connection to the pool."""
         self._connections().append(connection)
 
     def close(self) -> None:
@@ -268,7 +268,7 @@ class _ConnectionPool:
 def _build_request(
     pairs: Sequence[tuple[Mapping[str, Any] | bytes, Mapping[str, Any]]], *, parts: bool = True
 ) -> _HttpRequest:
-    """Return the request for the rewards of these scenes (mappings) and images (bytes), each with its task.
+    """Build a request for the rewards of scenes (mappings) and images (bytes), each with its task.
 
     Images are files of a multipart request, scenes and tasks are JSON.
     """
@@ -295,7 +295,7 @@ def _build_request(
 
 
 def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | RewardScore:
-    """Return an image as it is sent: its file, or the scene in it; or its reward, where it cannot be read.
+    """Encode an image as its file content or scene, or return a reward with the reason if it cannot be read.
 
     Scenes are parsed first: they may hold arrays, or what cannot be read, and JSON knows neither.
     """
@@ -309,7 +309,7 @@ def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | RewardScore:
 
 
 def _encode_task(task: TaskLike) -> Mapping[str, Any]:
-    """Return a task as it is sent."""
+    """Encode a task for a request."""
     if isinstance(task, Mapping):
         return require_task(task)
     if isinstance(task, str | Formula):
@@ -326,7 +326,7 @@ def _encode_task(task: TaskLike) -> Mapping[str, Any]:
 
 
 def _server_error(answer: _HttpAnswer, indices: Sequence[int]) -> ServerError:
-    """Return the error of an answer, with the index among all pairs: servers count within a request."""
+    """Convert an error response to an exception, translating its index to an index into all pairs."""
     try:
         message = str(json.loads(answer.body)["error"])
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Requests as trainers send them: Flow-Factory's `/compute` and UniRL's `/score`, both plain JSON.
+"""JSON request formats of other trainers: Flow-Factory's `/compute` and UniRL's `/score`.
 
 Their clients expect a number for each image. Where there is none, Flow-Factory reads `error`, and UniRL one error for
 each reward of an image; neither ever gets a 0 in place of it.
@@ -43,7 +43,7 @@ _MAX_IDENTITY = 1_000
 
 
 def parse_compute_request(body: RequestBody, context: ServerContext) -> ScoreRequest:
-    """Return the parsed request to Flow-Factory's `/compute`: prompts, and an image for each as base64.
+    """Parse a request to Flow-Factory's `/compute`, with prompts and base64 images.
 
     Nothing else of an item is sent, so that it is found by its prompt.
     """
@@ -61,7 +61,7 @@ def parse_compute_request(body: RequestBody, context: ServerContext) -> ScoreReq
 
 
 def _first_of(request: Mapping[str, Any], *names: str) -> object:
-    """Return the field that older and newer versions of a trainer call by different names."""
+    """Return the first field present among alternative names used by different trainer versions."""
     return next((request[name] for name in names if request.get(name) is not None), None)
 
 
@@ -78,7 +78,7 @@ def _format_compute_answer(rewards: Sequence[RewardScore]) -> str:
 
 
 def parse_unirl_request(body: RequestBody, context: ServerContext) -> ScoreRequest:
-    """Return the parsed request to UniRL's `/score`: for each image its history, the rewards asked for, and metadata.
+    """Parse a request to UniRL's `/score`, with a history, requested rewards and metadata for each image.
 
     The last entry of a history is scored: by the task in the metadata, or else by the item with its text as prompt.
     """
@@ -147,7 +147,7 @@ def _list_errors(reward: RewardScore, names: Sequence[str]) -> dict[str, str]:
 
 
 def _build_entry(parser: TaskParser, image: bytes, metadata: object, prompt: object) -> ScoreEntry | RewardScore:
-    """Return an entry of a request, by the task in its metadata or else by its prompt; or why it has no reward."""
+    """Build a request entry from its metadata or prompt, or return a reward that explains the failure."""
     try:
         return ScoreEntry(image, parser.parse(require_task(metadata, "the request", prompt), "metadata"))
     except (FormalimgError, RequestError) as error:

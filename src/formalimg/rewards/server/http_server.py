@@ -1,4 +1,4 @@
-"""The HTTP server: the front of all servers, with graceful shutdown and little memory; a token unless it is local."""
+"""The HTTP server with graceful shutdown, low memory use, and token authentication unless it is local."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def serve_rewards(
     limits: Limits,
     on_progress: Callable[[str], None],
 ) -> None:
-    """Serve rewards until the process is interrupted or terminated; requests under way are then finished.
+    """Serve rewards until the process is interrupted or terminated, then finish active requests.
 
     The process exits here if a thread still works on a request that could not be answered in time.
     """
@@ -62,12 +62,12 @@ def serve_rewards(
 
 
 def server_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
-    """Return the configuration of uvicorn for the application, for programs that run it themselves."""
+    """Return a uvicorn configuration for programs that run the application themselves."""
     return limited_config(app, ConnectionLimits(limits.timeout, limits.max_connections, limits.shutdown_timeout))
 
 
 class _RewardServer(LimitedServer):
-    """A server that exits on shutdown, whatever its threads are doing."""
+    """A uvicorn server that exits on shutdown without waiting for its threads."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -85,7 +85,7 @@ class _RewardServer(LimitedServer):
 
 
 def _collect_garbage_rarely() -> None:
-    """Run full garbage collections only now and then: every request waits for them.
+    """Reduce the frequency of full garbage collections, which block every request.
 
     Cached formulas are some hundred thousand objects. Little of what a request leaves behind needs it.
     """
@@ -95,7 +95,7 @@ def _collect_garbage_rarely() -> None:
 
 
 def release_large_blocks() -> None:
-    """Make the C library return the memory of large images to the system as soon as it is freed.
+    """Configure the C library to return freed memory of large images to the system immediately.
 
     That of Linux keeps large blocks once it has seen some, for each thread: hundreds of megabytes.
     """
@@ -105,7 +105,7 @@ def release_large_blocks() -> None:
 
 @contextlib.contextmanager
 def _sigterm_as_interrupt() -> Iterator[None]:
-    """Treat SIGTERM like SIGINT: both are regular ways to end a server.
+    """Treat SIGTERM like SIGINT, so that both shut down the server gracefully.
 
     uvicorn finishes the requests under way, and then raises the signal again.
     """
@@ -132,13 +132,13 @@ _MIN_TOKEN = 16
 
 
 class Authentication:
-    """ASGI middleware that refuses requests without the token, of other hosts, and of web pages."""
+    """ASGI middleware that rejects requests without the token, for other hosts, or from web pages."""
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
         self._app, self._token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse the request, or pass it on."""
+        """Reject the request or pass it on."""
         if scope["type"] == "http":
             error = self._error(scope)
             if error is not None:
@@ -164,7 +164,7 @@ class Authentication:
 
 
 def check_token(token: str | None, host: str) -> str | None:
-    """Return the token if it is good enough for a server that listens on this address."""
+    """Return the token if it is secure enough for a server listening on `host`."""
     if token is None:
         if not is_loopback(host):
             raise FormalimgError(
@@ -177,7 +177,7 @@ def check_token(token: str | None, host: str) -> str | None:
 
 
 def _read_token(headers: Headers) -> str:
-    """Return the token that a client has sent; empty if none.
+    """Return the token in the request headers, or an empty string.
 
     Trainers know an address and no headers: most HTTP clients send the password in one, as Basic authentication.
     """

@@ -1,4 +1,4 @@
-"""Metrics of the server in the text format of Prometheus, and its description for `/v1/about`."""
+"""Prometheus metrics of the server, and the server description for `/v1/about`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """Counts since the start of the server. Belongs to one thread."""
+    """Counters since the start of the server, bound to one thread."""
 
     def __init__(self) -> None:
         self._started = time.time()
@@ -37,11 +37,11 @@ class Metrics:
         self._seconds = 0.0
 
     def count_request(self, path: str, status: int) -> None:
-        """Count an answered request. Paths are those that the server knows, and one word for all others."""
+        """Count a completed request by path and status, where unknown paths share one label."""
         self._requests[path, status] += 1
 
     def count_scores(self, rewards: Iterable[RewardScore], seconds: float) -> None:
-        """Count the scores of an answered request, and the seconds it took."""
+        """Count the scores of a completed request and its duration in seconds."""
         for reward in rewards:
             self._items["unscored" if reward.passed is None else "passed" if reward.passed else "failed"] += 1
         self._durations[bisect_left(_BUCKETS, seconds)] += 1
@@ -80,14 +80,14 @@ class Metrics:
 
 
 class MetricsMiddleware:
-    """ASGI middleware that counts answers by their status."""
+    """ASGI middleware that counts responses by status."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: frozenset[str]) -> None:
-        """Count the answers of this application; paths besides these are counted together."""
+        """Wrap an application, counting paths outside `paths` under one label."""
         self._app, self._metrics, self._paths = app, metrics, paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and count its answer."""
+        """Pass the request on and count its response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -106,7 +106,7 @@ class MetricsMiddleware:
 
 
 def resident_bytes() -> int | None:
-    """Return the memory of this process; None where the system does not report it."""
+    """Return the resident memory of this process, or None if the system does not report it."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, AttributeError):
@@ -118,7 +118,7 @@ def _header_lines(name: str, kind: str, meaning: str) -> tuple[str, str]:
 
 
 def describe_server(version: str, scorer: Scorer, limits: Limits, *, reads_files: bool) -> Mapping[str, object]:
-    """Return all that shapes the rewards of the server: version, models, settings, weights, digests, limits."""
+    """Describe the settings that affect the rewards: version, models, settings, weights, digests and limits."""
     return {
         "formalimg": version,
         "scorer": dict(scorer.settings),
@@ -142,7 +142,7 @@ def describe_server(version: str, scorer: Scorer, limits: Limits, *, reads_files
 
 
 def _vocabulary_digest(name: str) -> str:
-    """Return a digest of the words and predicates of a vocabulary, without the texts of predicates."""
+    """Return a digest of the words and predicates of a vocabulary, without the predicate texts."""
     entries = vocabulary(name)
     content = {
         "words": {kind: list(words) for kind, words in entries.words.items()},

@@ -1,4 +1,4 @@
-"""A grounder in worker processes, one for each core, so that the server stays responsive."""
+"""A grounder that runs in worker processes, one per core, to keep the server responsive."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _ATTEMPTS = 2
 
 
 class _ProcessPool(NamedTuple):
-    """Processes that end when `alive` is closed, or with this process, whatever signals they get."""
+    """A pool of processes that exit when `alive` is closed or the parent process ends."""
 
     executor: ProcessPoolExecutor  # runs their jobs
     alive: Connection  # the end of a pipe that only this process holds
     watched: Connection  # the other end, which each of them watches
 
     def end(self) -> None:
-        """End all its processes now."""
+        """End all processes immediately."""
         self.alive.close()
         self.watched.close()
 
 
 class ProcessGrounder:
-    """A grounder that works in several processes; for grounders that use a core, not a server elsewhere."""
+    """A grounder that runs in several processes, for grounders limited by the CPU."""
 
     def __init__(self, name: str, processes: int) -> None:
-        """Open the grounder; the processes are started when they are needed."""
+        """Open the grounder without starting the processes."""
         grounder = open_grounder(name)
         self.name: str = grounder.name
         self.settings: Mapping[str, Setting] = grounder.settings
@@ -48,7 +48,7 @@ class ProcessGrounder:
         self._restart_lock = threading.Lock()
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """Return the objects in an image, as the grounder itself would find them."""
+        """Find the objects in an image with the grounder in a worker process."""
         for _ in range(_ATTEMPTS):
             pool = self._pool
             try:
@@ -58,12 +58,12 @@ class ProcessGrounder:
         raise RuntimeError("the processes that looked at this image died, one after the other")
 
     async def warm_up(self) -> None:
-        """Start the processes and open their grounders, before any request waits for it."""
+        """Start the processes and open their grounders before the first request."""
         futures: list[Future[Any]] = [self._pool.executor.submit(_grounder_name) for _ in range(self.concurrency)]
         await asyncio.gather(*map(asyncio.wrap_future, futures))
 
     def close(self) -> None:
-        """End the processes."""
+        """End all processes."""
         self._pool.executor.shutdown(wait=True, cancel_futures=True)
         self._pool.end()
 
@@ -75,7 +75,7 @@ class ProcessGrounder:
         return _ProcessPool(executor, alive, watched)
 
     def _restart(self, broken: _ProcessPool) -> None:
-        """Replace a broken pool. Its remaining processes are waited for at exit, and so must end too."""
+        """Replace a broken pool and end its remaining processes."""
         with self._restart_lock:
             if self._pool is broken:
                 self._pool = self._start_pool()

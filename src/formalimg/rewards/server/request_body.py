@@ -1,4 +1,4 @@
-"""Request bodies: read up to a limit and in time, as JSON or as multipart."""
+"""Reading and parsing of request bodies in JSON or multipart format, with size and time limits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _UTF_8 = re.compile('charset="?utf-?8')
 
 
 class RequestBody(NamedTuple):
-    """The body of a request, not yet parsed."""
+    """The unparsed body of a request."""
 
     text: bytes | bytearray  # the JSON
     files: Mapping[str, bytes]  # the uploaded files, by the name of their part
@@ -43,13 +43,13 @@ class RequestBody(NamedTuple):
 
 @dataclass
 class HeldBytes:
-    """The number of bytes of bodies in memory, of all requests that are read or processed."""
+    """The total size in bytes of all request bodies in memory."""
 
     bytes: int = 0
 
 
 class BodyReader:
-    """Reads the body of one request; a context manager that releases its bytes from the count of all bodies."""
+    """A context manager that reads the body of one request and updates the total of held bytes."""
 
     def __init__(self, limits: Limits, held_bytes: HeldBytes) -> None:
         self._limits, self._held, self._length = limits, held_bytes, 0
@@ -61,7 +61,7 @@ class BodyReader:
         self._held.bytes -= self._length
 
     async def read(self, request: Request) -> RequestBody:
-        """Return the whole body."""
+        """Read the whole body."""
         media_type, _, options = request.headers.get("content-type", "").lower().partition(";")
         kind = media_type.strip()
         if kind not in (_JSON, _MULTIPART):
@@ -118,7 +118,7 @@ class BodyReader:
 
 
 def _estimate_parsed_bytes(text: bytes | bytearray, limit: int) -> int:
-    """Return how much memory the JSON will take once it is parsed, estimated from above; refuse too many values."""
+    """Return an upper bound on the memory of the parsed JSON, or raise an error if it has too many values."""
     values = count_values(text, limit)
     if values > limit:
         raise RequestError(413, f"this JSON has more than {limit:,} values: send fewer items or objects at once")
@@ -158,7 +158,7 @@ async def _read_multipart(request: Request, limits: Limits) -> RequestBody:
 
 
 def parse_json_object(text: bytes | bytearray) -> Mapping[str, object]:
-    """Return the JSON object of a request."""
+    """Parse the JSON object of a request."""
     try:
         value = json.loads(text, parse_constant=reject_constant, object_pairs_hook=_reject_duplicates)
     except (ValueError, RecursionError) as error:  # also for what is not UTF-8
@@ -186,7 +186,7 @@ _MAX_PROBLEMS = 100
 
 
 class RequestError(Exception):
-    """A request that is refused, and why."""
+    """Raised to reject a request, with the status and reason for the response."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class RequestError(Exception):
         self.retry_after, self.closes = retry_after, closes
 
     def response(self) -> JSONResponse:
-        """Return the error as JSON: `error`, and `where` and `problems` where there are any."""
+        """Convert the error to a JSON response with `error`, and optionally `where` and `problems`."""
         message = f"{self.where}: {self}" if self.where else str(self)
         body: dict[str, object] = {"error": truncate(message, _HEAD, _TAIL)}
         if self.where:

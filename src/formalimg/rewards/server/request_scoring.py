@@ -1,4 +1,4 @@
-"""Scoring of requests: scenes by one thread, images by the grounder and the judges; the client is watched meanwhile."""
+"""Scoring of requests, with scenes in one thread, images by grounder and judges, and cancellation on disconnect."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ RequestParser: TypeAlias = Callable[[RequestBody, ServerContext], ScoreRequest]
 
 
 class RequestScoring:
-    """Scores requests. Belongs to one event loop."""
+    """Scores requests in one event loop."""
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
         self._executor = BatchExecutor(self._score_scenes)
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the scoring thread."""
         self._executor.close()
 
     async def score(self, body: RequestBody, parse: RequestParser) -> tuple[list[RewardScore], str]:
-        """Return the rewards of a request and the JSON of its answer."""
+        """Score a request, and return the rewards and the JSON of the response."""
         try:
             scored = await self._score_scenes_in_thread(body, parse)
             if scored.pairs:
@@ -106,7 +106,7 @@ class RequestScoring:
             raise
 
     def _score_scenes(self, job: _ScoreJob) -> _PartlyScored:
-        """Parse a request and score its scenes: in one thread, so that threads are switched only once."""
+        """Parse a request and score its scenes in the scoring thread."""
         request = job.parse(job.body, self._context)
         scored, room = _PartlyScored({}, {}, request), self._context.limits.max_answer_bytes
         scenes: dict[int, ScoreEntry] = {}
@@ -134,7 +134,7 @@ class RequestScoring:
 
 @dataclass(slots=True)
 class _ScoreJob:
-    """A request that a thread works on, and whether nobody waits for it any longer."""
+    """A request submitted to the scoring thread, with a flag for cancellation."""
 
     body: RequestBody
     parse: RequestParser
@@ -142,7 +142,7 @@ class _ScoreJob:
 
 
 class _PartlyScored(NamedTuple):
-    """A parsed request whose scenes are scored."""
+    """A parsed request whose scenes have been scored."""
 
     rewards: dict[int, RewardScore]  # those known by now, by their index
     pairs: dict[int, ScoreEntry]  # the images that have to be judged, by their index
@@ -150,7 +150,7 @@ class _PartlyScored(NamedTuple):
 
 
 class _ItemError(RequestError):
-    """An item of a request that cannot be scored, and its index."""
+    """Raised when the item at `index` in a request cannot be scored."""
 
     def __init__(self, index: int, cause: PairError) -> None:
         super().__init__(400, redact(cause.reason), where=f"items[{index}]", problems=cause.problems)
@@ -158,7 +158,7 @@ class _ItemError(RequestError):
 
 
 async def cancel_on_disconnect(work: Awaitable[Result], receive: Receive) -> Result:
-    """Return the result of the work; cancel it as soon as the client disconnects.
+    """Await the work and return its result, cancelling it if the client disconnects.
 
     The connection is not watched at first: that would take longer than most work does.
     """
@@ -198,7 +198,7 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 
 @contextlib.contextmanager
 def _errors_by_index(indices: list[int]) -> Iterator[None]:
-    """Name the item that cannot be scored by its index in the request, where the pairs have these indices."""
+    """Convert errors about pairs to request errors with the item's index, as given by `indices`."""
     try:
         yield
     except PairError as error:
@@ -206,14 +206,14 @@ def _errors_by_index(indices: list[int]) -> Iterator[None]:
 
 
 def _text_length(score: RewardScore) -> int:
-    """Return the number of bytes of a reward's texts in an answer, which make up most of it."""
+    """Return the size in bytes of a reward's texts in a response."""
     return _json_length(score.reason) + sum(
         [_json_length(part.name) + _json_length(part.reason) + _PART_LENGTH for part in score.parts]
     )
 
 
 def _json_length(text: str) -> int:
-    """Return the length of a text as JSON: a character that is not ASCII, or not printable, takes up to 12 bytes."""
+    """Return the length of a text encoded as JSON, where an escaped character uses up to 12 bytes."""
     return len(text) if text.isascii() and text.isprintable() else len(json.dumps(text))
 
 
@@ -221,7 +221,7 @@ def _json_length(text: str) -> int:
 
 
 class BatchExecutor(Generic[Argument, Result]):
-    """One thread that runs short jobs one by one, and hands back the results of several at once.
+    """A single thread that runs short jobs sequentially and returns their results in batches.
 
     Python runs short jobs faster one after the other than side by side, and switching from one thread to another costs
     about as much as a short job does. So waiting jobs are taken along by the thread that is running already. A job that
@@ -230,7 +230,7 @@ class BatchExecutor(Generic[Argument, Result]):
     """
 
     def __init__(self, work: Callable[[Argument], Result]) -> None:
-        """Create an executor that calls this function in its thread."""
+        """Start a thread that runs each job by calling `work`."""
         self._work = work
         self._batches = SimpleQueue[asyncio.AbstractEventLoop | None]()
         # A daemon: when the program ends, nobody waits for its results.
@@ -241,7 +241,7 @@ class BatchExecutor(Generic[Argument, Result]):
         self._timer: asyncio.TimerHandle | None = None
 
     async def submit(self, argument: Argument) -> Result:
-        """Run a job and return its result. A caller that is cancelled meanwhile gives it up."""
+        """Run a job and return its result, abandoning the job if the caller is cancelled."""
         if not self._is_blocked:
             with contextlib.suppress(_BlockedError):
                 loop = asyncio.get_running_loop()
@@ -253,7 +253,7 @@ class BatchExecutor(Generic[Argument, Result]):
         return await asyncio.to_thread(self._work, argument)
 
     def close(self) -> None:
-        """Accept no more jobs; the current one is not waited for."""
+        """Stop accepting jobs, without waiting for the current one."""
         self._batches.put(None)
 
     def _start_batch(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -266,7 +266,7 @@ class BatchExecutor(Generic[Argument, Result]):
             self._run_batch(loop)
 
     def _run_batch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Run waiting jobs up to a number, in the thread."""
+        """Run up to `_BATCH` waiting jobs in the thread."""
         for _ in range(_BATCH):
             try:
                 argument, future = self._waiting.popleft()
@@ -299,7 +299,7 @@ class BatchExecutor(Generic[Argument, Result]):
                 future.set_exception(error)
 
     def _give_way(self) -> None:
-        """Hand back what is done, and send waiting jobs elsewhere: the thread is blocked."""
+        """Return finished results and reassign waiting jobs, since the thread is blocked."""
         self._is_blocked = True
         self._hand_back()
         while self._waiting:
@@ -310,4 +310,4 @@ class BatchExecutor(Generic[Argument, Result]):
 
 
 class _BlockedError(Exception):
-    """A job was not begun, because the one before it takes long."""
+    """Raised for a job that has not started because the previous one is blocking the thread."""

@@ -1,4 +1,4 @@
-"""Score requests: parse images and tasks, with errors that name their place."""
+"""Parsing of score requests, with errors that identify the invalid field."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MAX_FORMULA_BYTES = 64 * 1024 * 1024
 
 
 class ScoreEntry(NamedTuple):
-    """One image of a request, or the scene in it, and what it is to show."""
+    """An image or scene in a request, with its task."""
 
     image: ImageLike
     task: RewardTask
@@ -48,7 +48,7 @@ class ScoreRequest(NamedTuple):
 
 
 class ServerContext(NamedTuple):
-    """What requests are parsed with."""
+    """The dependencies for parsing requests."""
 
     scorer: Scorer  # prepares the tasks
     limits: Limits  # the limits of the server
@@ -57,7 +57,7 @@ class ServerContext(NamedTuple):
 
 
 def parse_score_request(body: RequestBody, context: ServerContext) -> ScoreRequest:
-    """Return the parsed request to `/v1/score`."""
+    """Parse a request to `/v1/score`."""
     request = parse_json_object(body.text)
     unknown_key = next((key for key in request if key not in _KEYS), None)
     if unknown_key is not None:
@@ -87,7 +87,7 @@ def parse_score_request(body: RequestBody, context: ServerContext) -> ScoreReque
 
 
 def _parse_items(request: Mapping[str, Any], limits: Limits) -> list[object]:
-    """Return the items of a request; with prompts, an item that says nothing of a task is the one with its prompt."""
+    """Return the items of a request, adding the prompts if the request contains any."""
     if request.get("prompts") is None:
         return parse_list(request.get("items"), "items", limits)
     prompts = parse_list(request["prompts"], "prompts", limits)
@@ -110,7 +110,7 @@ def _format_answer(rewards: Sequence[RewardScore]) -> str:
 
 
 def parse_list(value: object, field: str, limits: Limits) -> list[object]:
-    """Return the list in a field, with one entry for each image."""
+    """Return the list in a field, which must have one entry for each image."""
     if not isinstance(value, list) or not value:
         raise RequestError(400, f"send a list of {field}, one for each image", where=field)
     if len(value) > limits.max_items:
@@ -121,14 +121,14 @@ def parse_list(value: object, field: str, limits: Limits) -> list[object]:
 
 
 class TaskParser:
-    """Parses the tasks of one request, whose formulas may take so much memory together."""
+    """A parser for the tasks of one request, with a limit on the total memory of their formulas."""
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer
         self._task_ids, self._bytes = set[int](), 0
 
     def parse(self, item: object, path: str) -> RewardTask:
-        """Return a task; refuse what is none, and formulas that are too large together."""
+        """Parse a task, and raise an error if it is invalid or the formulas exceed the memory limit."""
         task = _parse_task(item, path, self._scorer)
         if task.formula is not None and id(task) not in self._task_ids:  # the same formula is in memory once
             self._task_ids.add(id(task))
@@ -156,14 +156,14 @@ def _parse_task(item: object, path: str, scorer: Scorer) -> RewardTask:
 
 
 class _ImageSources(NamedTuple):
-    """What the images of a request may refer to."""
+    """The sources that images in a request can refer to."""
 
     body: RequestBody
     root: ImageRoot | None
     max_bytes: int
 
     def parse(self, field: object, path: str) -> ImageLike:
-        """Return the image, or what reads it, in a field of a request."""
+        """Return the image in a request field, or a function that reads it."""
         forms: dict[str, Callable[[Any, str], ImageLike]] = {
             "base64": decode_base64,
             "path": self._parse_path,
@@ -209,7 +209,7 @@ def _require_text(value: object, path: str) -> str:
 
 
 def decode_base64(value: object, path: str) -> bytes:
-    """Return the bytes of a file in a field."""
+    """Decode the base64 content of a field."""
     try:
         return base64.b64decode(_require_text(value, path), validate=True)
     except (binascii.Error, ValueError) as error:
@@ -217,7 +217,7 @@ def decode_base64(value: object, path: str) -> bytes:
 
 
 def _has_long_word(scene: Mapping[str, object]) -> bool:
-    """Return whether a label or attribute is so long that reasons, which quote it for each clause, would be huge."""
+    """Return whether a label or attribute is too long to be quoted in the reasons of clauses."""
     objects = scene.get("objects")
     values: list[object] = [scene.get("style")]
     for fields in objects if isinstance(objects, list) else ():
@@ -237,11 +237,11 @@ _OUTSIDE = "this lies outside of the server's --root"
 
 
 class OutsideRootError(OSError):
-    """A path that leads out of the root folder, or nowhere that this server may read."""
+    """Raised for a path outside the root folder or otherwise inaccessible to the server."""
 
 
 class ImageRoot:
-    """The folder whose files may be named in place of images."""
+    """The folder from which requests can load images by path."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -250,7 +250,7 @@ class ImageRoot:
         self._unresolved = Path(os.path.abspath(folder))  # noqa: PTH100  # links are kept
 
     def resolve(self, path: str) -> Path:
-        """Return the resolved path, which may be relative to the root or absolute.
+        """Resolve a path that is absolute or relative to the root.
 
         Nothing outside is looked at, not even links on the way: where they lead would tell what is there.
         """
@@ -268,7 +268,7 @@ class ImageRoot:
         return resolved
 
     def read(self, path: str, max_bytes: int) -> bytes:
-        """Return the bytes of a file."""
+        """Read the bytes of a file."""
         file = self.resolve(path)
         if file == self.folder:
             raise IsADirectoryError("this is not a file")

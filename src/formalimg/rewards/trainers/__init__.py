@@ -1,4 +1,4 @@
-"""Rewards as RL trainers call for them: flow_grpo, verl-omni and TRL, in process or by a reward server."""
+"""Rewards in the interfaces of the RL trainers flow_grpo, verl-omni and TRL, local or through a reward server."""
 
 from formalimg._util.lazy import lazy_exports
 

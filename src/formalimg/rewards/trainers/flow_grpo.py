@@ -1,4 +1,4 @@
-"""Rewards for flow_grpo: functions for its registry, in process or by a reward server. Nothing is pickled."""
+"""Rewards for flow_grpo: functions for its registry, local or through a reward server, without pickle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from formalimg.rewards.trainers.settings import TrainerOptions, TrainerSettings
 
 
 class GroupedRewards(NamedTuple):
-    """What flow_grpo's function for GenEval returns."""
+    """The result of flow_grpo's GenEval reward function."""
 
     scores: list[float]  # the reward of each image, from 0 to 1
     rewards: list[float]  # 1 for each image that passes, else 0
@@ -24,7 +24,7 @@ class GroupedRewards(NamedTuple):
 
 
 class GenevalFunction(Protocol):
-    """The function that flow_grpo calls for GenEval."""
+    """A GenEval reward function as called by flow_grpo."""
 
     def __call__(
         self, images: Iterable[ImageLike], prompts: Sequence[str], metadatas: Sequence[Any], only_strict: bool
@@ -47,7 +47,7 @@ def formalimg_score(
     token: str | None = None,
     missing: str | None = None,
 ) -> RewardFunction:
-    """Return the function that flow_grpo calls with images, prompts and metadata; add it to its registry.
+    """Return a reward function for the registry of flow_grpo.
 
     The registry passes the device alone, so that the environment says the rest; or register a function of yours that
     calls this with options. An image without a reward is an error, or NaN: leave it out of its group then.
@@ -80,7 +80,7 @@ def formalimg_score(
 
 
 def geneval_score(device: object = None, **options: Unpack[TrainerOptions]) -> GenevalFunction:
-    """Return a function in place of flow_grpo's own for GenEval, which sends pickles and loads those that come back.
+    """Return a replacement for flow_grpo's GenEval reward function that does not exchange pickles.
 
     The metadata of an image say what it is to show; metadata and options are those of `formalimg_score`.
     """
@@ -101,7 +101,7 @@ def compute_grouped_rewards(
     settings: TrainerSettings,
     prompts: Sequence[str] = (),
 ) -> GroupedRewards:
-    """Return the rewards of images as flow_grpo's server for GenEval does."""
+    """Compute the rewards of images in the format of flow_grpo's GenEval server."""
     if len(images) != len(metadatas):
         raise FormalimgError(f"{len(images)} images and {len(metadatas)} metadata: give one for each image")
     tasks = build_tasks(prompts[: len(images)], metadatas)

@@ -1,4 +1,4 @@
-"""A gateway beside flow_grpo that takes its pickles and talks to a reward server in JSON.
+"""A local gateway between flow_grpo's pickle protocol and the JSON API of a reward server.
 
 flow_grpo's remote rewards post a pickle and load the one that comes back. The reward server never loads one. Where the
 trainer's code cannot be changed (see `flow_grpo`), this gateway runs on the trainer's own machine, listens to that
@@ -27,11 +27,11 @@ _MAX_BYTES = 256 * 1024 * 1024
 
 
 class PickleRefusedError(FormalimgError):
-    """A pickle that is not plain data, or not a request of flow_grpo."""
+    """Raised for a pickle that contains more than plain data, or is not a request of flow_grpo."""
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Reads containers, texts, bytes and numbers; whatever else a pickle may hold could run code."""
+    """An unpickler restricted to containers, strings, bytes and numbers, since other objects could run code."""
 
     def find_class(self, module_name: str, global_name: str) -> Any:
         raise PickleRefusedError(f"the pickle holds {module_name[:60]}.{global_name[:60]}, and only plain data is read")
@@ -41,7 +41,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def read_plain_pickle(data: bytes) -> object:
-    """Return the plain data in a pickle; nothing in it is ever called."""
+    """Read plain data from a pickle without executing any code in it."""
     try:
         return _PlainUnpickler(io.BytesIO(data)).load()
     except FormalimgError:
@@ -51,13 +51,13 @@ def read_plain_pickle(data: bytes) -> object:
 
 
 class PickleGateway:
-    """Answers requests of flow_grpo's pickle dialect by a reward server.
+    """A gateway that answers flow_grpo's pickled requests using a reward server.
 
     It runs in the trainer's process or beside it, and never on the server.
     """
 
     def __init__(self, url: str, *, token: str | None = None, missing: str = "nan") -> None:
-        """Create a gateway to the reward server at this address.
+        """Create a gateway to the reward server at `url`.
 
         Args:
             url: the address, such as http://127.0.0.1:8424.
@@ -85,7 +85,7 @@ class PickleGateway:
         raise PickleRefusedError("this is not a request of flow_grpo: it needs images, as bytes, and meta_datas")
 
     def serve(self, port: int = DEFAULT_PORT) -> ThreadingHTTPServer:
-        """Return an HTTP server for the trainer on this machine, at no address that others can reach.
+        """Create an HTTP server that is accessible only from this machine.
 
         Args:
             port: the port; 0 for any that is free.
@@ -94,7 +94,7 @@ class PickleGateway:
 
 
 class _GatewayHandler(BaseHTTPRequestHandler):
-    """Answers POST / of the trainer."""
+    """The handler of the trainer's POST requests to `/`."""
 
     timeout = 120
 
@@ -105,7 +105,7 @@ class _GatewayHandler(BaseHTTPRequestHandler):
         super().__init__(request, address, server)
 
     def do_POST(self) -> None:
-        """Answer a request; errors have a status that the trainer does not retry, and never a score."""
+        """Answer a request, reporting errors with a status that the trainer does not retry."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get("Origin") is not None:
             self._send(403, b"this was sent by a web page\n")
@@ -124,11 +124,11 @@ class _GatewayHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing of answered requests."""
+        """Log nothing for completed requests."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a gateway until it is interrupted."""
+    """Run a gateway until interrupted."""
     parser = argparse.ArgumentParser(prog="python -m formalimg.rewards.trainers.pickle_gateway", description=__doc__)
     parser.add_argument("--url", required=True, help="address of the reward server, as http://127.0.0.1:8424")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port for the trainer (%(default)s)")

@@ -1,4 +1,4 @@
-"""Settings of rewards in trainers, which load functions by name: as passed, or of environment and formalimg.toml."""
+"""Settings of rewards in trainers, from arguments, the environment and formalimg.toml."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ URL, TOKEN, MISSING = "FORMALIMG_URL", "FORMALIMG_TOKEN", "FORMALIMG_MISSING"
 
 
 class ModelOptions(TypedDict, total=False):
-    """Options that name the models in this process."""
+    """Options that select the models in this process."""
 
     grounder: str | None
     grounder_options: Mapping[str, Any] | None
@@ -30,7 +30,7 @@ class ModelOptions(TypedDict, total=False):
 
 
 class TrainerOptions(ModelOptions, total=False):
-    """The options of all rewards in trainers, which `formalimg_score` explains."""
+    """The options shared by all trainer rewards, documented in `formalimg_score`."""
 
     url: str | None
     token: str | None
@@ -39,7 +39,7 @@ class TrainerOptions(ModelOptions, total=False):
 
 @dataclass(frozen=True)
 class TrainerSettings:
-    """Where images are scored, by whom, and what one without a reward is worth."""
+    """The scoring location, the models, and the policy for missing rewards."""
 
     url: str | None = None  # the address of a reward server; None to score in this process
     token: str | None = None  # the server's token
@@ -61,7 +61,7 @@ class TrainerSettings:
         missing: str | None = None,
         **models: Unpack[ModelOptions],
     ) -> TrainerSettings:
-        """Return the settings that are passed, or else those of the environment and of formalimg.toml."""
+        """Choose the settings from the arguments, the environment or formalimg.toml."""
         is_local = any(models.values())
         if url and is_local:
             raise FormalimgError("a reward server has its own grounder and judge: leave out either the url or these")
@@ -73,7 +73,7 @@ class TrainerSettings:
 
     @property
     def scorer(self) -> BatchScorer:
-        """What scores images: a client of the server, or a scorer in this process; the same for the same settings."""
+        """A client of the reward server or a local scorer, shared between equal settings."""
         if self.url is not None:
             return _open_client(self.url, self.token)
         return (self.models or choose_models()).scorer

@@ -1,4 +1,4 @@
-"""The reward for TRL's GRPO: completions that are images, or plans of images written by a language model."""
+"""The reward for TRL's GRPO, for completions that are images or image layouts written by a language model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_TEXT = 1_000_000
 
 
 def completion_reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
-    """Return the rewards of completions, as TRL calls for them; pass it to `GRPOTrainer` as it is.
+    """Compute the rewards of completions. Pass this function directly to `GRPOTrainer`.
 
     A completion is an image (a PIL image, an array, bytes), or a text with a plan of one: a layout in the grounding
     format, as in `{"objects": [{"label", "color", "box_2d"}]}`. A text without a plan that can be read is a failure of
@@ -48,7 +48,7 @@ def completion_reward(prompts: Sequence[Any], completions: Sequence[Any], **colu
 def completion_reward_function(
     scorer: BatchScorer | None = None, **options: Unpack[TrainerOptions]
 ) -> CompletionReward:
-    """Return `completion_reward` with a grounder, a judge, a server or a scorer of your own."""
+    """Return a version of `completion_reward` with a custom grounder, judge, server or scorer."""
     if scorer is None:
         settings = TrainerSettings.choose("error", **options)
     elif any(value for name, value in options.items() if name != "missing"):
@@ -86,7 +86,7 @@ def _read_row(columns: Mapping[str, Any], index: int) -> dict[str, Any]:
 
 
 def _find_image(completion: Any) -> ImageLike | None:
-    """Return the image in a completion, or the scene that its text plans; None if the text plans none."""
+    """Return the image in a completion, or the scene described by its text, or None if there is neither."""
     content = _read_content(completion)
     if not isinstance(content, str):
         return content
@@ -96,7 +96,7 @@ def _find_image(completion: Any) -> ImageLike | None:
 
 
 def _find_layout(text: str) -> Mapping[str, Any] | None:
-    """Return the layout in a text, which may think first and say something around it; None if there is none."""
+    """Return the layout in a text, ignoring any reasoning and surrounding text, or None if there is none."""
     try:
         values = [match.value for match in find_json(strip_thoughts(text[:_MAX_TEXT]), lists=False)]
     except (ValueError, RecursionError):
@@ -110,7 +110,7 @@ def _find_layout(text: str) -> Mapping[str, Any] | None:
 
 
 def _read_content(completion: Any) -> Any:
-    """Return the content of the last message of a conversation, its image if it has one; else the completion itself."""
+    """Return the content of the last message of a conversation, preferring its image, or the completion itself."""
     if not (isinstance(completion, list) and completion and isinstance(completion[-1], Mapping)):
         return completion
     content = completion[-1].get("content", "")

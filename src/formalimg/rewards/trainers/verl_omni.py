@@ -1,4 +1,4 @@
-"""The reward for verl-omni: `compute_score`, which its reward managers load by module and name."""
+"""The reward for verl-omni: `compute_score`, loaded by its reward managers by module and name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def compute_score(
     missing: str | None = None,
     **others: object,
 ) -> dict[str, float]:
-    """Return the reward of one image, as verl-omni calls for it.
+    """Compute the reward of one image with the signature that verl-omni expects.
 
     An image without a reward is NaN, which no manager of verl-omni turns into a number: an exception counts 0 in a sum
     of several rewards unless the entry is `required`. With `missing="error"` it is an exception.

@@ -1,1 +1,1 @@
-"""Configuration: the defaults of `formalimg.toml` and the environment, and the judge of a run that names none."""
+"""Default configuration from `formalimg.toml` and the environment, including the default judge."""

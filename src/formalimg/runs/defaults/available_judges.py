@@ -1,6 +1,6 @@
-"""Judges that can be used here and now: local servers that answer, keys that are set, libraries that are installed.
+"""Discovery of available judges: running local servers, configured API keys and installed libraries.
 
-And the refusal of a run without a judge: why there is none, and what is available here, with the line to type.
+It also builds the error for a run without a judge, with the reason, the available judges and the line to type.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ Words = Literal["command", "python"]
 
 @dataclass(frozen=True)
 class AvailableJudge:
-    """A judge that can be used."""
+    """A judge that is available on this machine."""
 
     name: str  # how users write it
     reason: str = ""  # why it can be used, in a few words; keys are named, never shown
     options: Mapping[str, str] = field(default_factory=dict)  # the options that it needs
 
     def line(self, words: Words) -> str:
-        """Return what to type."""
+        """Return the option or argument that selects the judge."""
         if words == "python":
             options = f", judge_options={dict(self.options)!r}" if self.options else ""
             return f"judge={self.name!r}{options}"
@@ -61,7 +61,7 @@ class AvailableJudge:
 
 
 def find_available_judges(*, boxes: bool) -> list[AvailableJudge]:
-    """Return the judges that can be used here; asks the servers of this machine what they serve."""
+    """Return the judges available on this machine, querying local servers for their models."""
     providers = chat_requirements()
     return [*_list_served(providers), *_list_with_keys(providers), *_list_installed(providers, boxes=boxes)]
 
@@ -107,7 +107,7 @@ def _install_advice(requirements: Requirements | None) -> str:
 
 
 class NoJudgeError(FormalimgError):
-    """There is no judge for the images of a model. The first line says why, the others what can be typed."""
+    """Raised when no judge is available. The first line gives the reason, the others list remedies."""
 
     def __init__(self, reason: str, findings: list[str]) -> None:
         # the judges that are available here, or how to get one, and other remedies, a line each
@@ -116,13 +116,13 @@ class NoJudgeError(FormalimgError):
 
 
 def suggest_judge(suite: str) -> str:
-    """Return the options that name a judge for a suite which is available here; a good guess if none is."""
+    """Return the options for an available judge of a suite, falling back to a common one."""
     judges = find_available_judges(boxes=get_suite(suite).judged_by_boxes)
     return judges[0].line("command") if judges else f"--judge gemini/{_SUGGESTED['gemini']}"
 
 
 def no_judge_error(suite_name: str, model: str, protocol: str, words: Words, *, making: bool) -> NoJudgeError:
-    """Return the refusal for the images of a model; the arguments are those of `default_judge`."""
+    """Build the error raised when no judge is available for a model's images."""
     suite = get_suite(suite_name)
     model = truncate(model, 200, 100)  # of a run folder it is somebody else's text
     published = protocol != "default"
@@ -158,14 +158,14 @@ def no_judge_error(suite_name: str, model: str, protocol: str, words: Words, *, 
 
 
 def _describe_search() -> str:
-    """Return where judges were looked for in vain, as half a sentence."""
+    """Describe the unsuccessful search for judges in half a sentence."""
     keys = [requirements.keys[0] for requirements in chat_requirements().values() if requirements.keys]
     ports = ", ".join(map(str, PORTS))
     return f"no key is set ({', '.join(keys)}), no server answers on 127.0.0.1 (ports {ports}), no local models"
 
 
 def _list_examples(words: Words, *, detector: bool) -> list[str]:
-    """Return lines that say how to get a judge where there is none."""
+    """Return example lines that explain how to set up a judge."""
     remote = AvailableJudge(f"gemini/{_SUGGESTED['gemini']}").line(words)
     local = AvailableJudge("openai/MODEL", options={"base_url": "http://127.0.0.1:8000/v1"}).line(words)
     providers = chat_requirements()
@@ -204,7 +204,7 @@ _SEES = re.compile(r"vl\b|vl[-:]|-v[-:.\d]|vision|visual|llava|pixtral|gemma-?3|
 
 
 class LocalServer(NamedTuple):
-    """A server that answers."""
+    """A responding model server on this machine."""
 
     url: str  # its address, as for `base_url`
     program: str  # which program usually listens there
@@ -212,7 +212,7 @@ class LocalServer(NamedTuple):
 
 
 def find_local_servers() -> list[LocalServer]:
-    """Return the servers of this machine that list their models, in the order of `PORTS`.
+    """Return the local servers that list their models, in the order of `PORTS`.
 
     Only loopback addresses are asked, without a key, and nobody is waited for longer than a fraction of a second.
     """
@@ -234,7 +234,7 @@ def find_local_servers() -> list[LocalServer]:
 
 
 def _read_models(port: int) -> tuple[str, ...]:
-    """Return the ids of the models of a server; none if it is not one."""
+    """Return the ids of the models on a port, or an empty tuple if no model server responds."""
     connection = http.client.HTTPConnection(_HOST, port, timeout=_SECONDS)
     try:
         connection.request("GET", "/v1/models", headers={"Accept": "application/json"})

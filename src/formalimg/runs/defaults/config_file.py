@@ -1,4 +1,4 @@
-"""The configuration file `formalimg.toml`: how it is read.
+"""Parsing and validation of the configuration file `formalimg.toml`.
 
 A project's file may come with a clone of somebody else's repository, so it is data: it sets harmless defaults, and all
 else only if the user has allowed this very file.
@@ -32,7 +32,7 @@ _KEYS = (*_JUDGE_KEYS, "budget", "runs", "grounder", "grounder_options")
 
 
 def read_project_file(path: Path) -> ConfigFile:
-    """Read a project's file."""
+    """Read the configuration file of a project."""
     reader = _Reader(path, project=True)
     content = reader.read_bytes(path)
     file = replace(reader.parse(content), is_trusted=is_allowed(path, content))
@@ -46,7 +46,7 @@ def read_project_file(path: Path) -> ConfigFile:
 
 
 def read_wishes(path: Path) -> tuple[bytes, Sequence[str]]:
-    """Return the content of a project's file, and what it wants beyond harmless defaults, in words."""
+    """Return the content of a project's file and the settings in it that require the user's permission."""
     reader = _Reader(path, project=True)
     content = reader.read_bytes(path)
     reader.parse(content)
@@ -54,13 +54,13 @@ def read_wishes(path: Path) -> tuple[bytes, Sequence[str]]:
 
 
 def read_user_file(path: Path) -> ConfigFile:
-    """Read the user's own file, which may be a link, as to a folder of dotfiles."""
+    """Read the user's configuration file, which may be a symbolic link."""
     reader = _Reader(path, project=False)
     return replace(reader.parse(reader.read_bytes(path.resolve())), is_trusted=True)
 
 
 class _Reader:
-    """Reads one file and names it in every message."""
+    """A parser for one configuration file that includes its name in every error message."""
 
     def __init__(self, path: Path, *, project: bool) -> None:
         self.name = display_path(path)  # as people write it
@@ -206,7 +206,7 @@ _MAX_DIGESTS_BYTES = 10_000_000
 
 
 def is_below(path: Path, folder: Path) -> bool:
-    """Return whether a path leads to a place inside a folder, links followed."""
+    """Return whether a path, with symbolic links resolved, lies inside a folder."""
     try:
         return folder.resolve() in path.resolve().parents
     except (OSError, RuntimeError):  # a loop of links
@@ -214,17 +214,17 @@ def is_below(path: Path, folder: Path) -> bool:
 
 
 def is_allowed(path: Path, content: bytes) -> bool:
-    """Return whether the user has allowed this file with this content."""
+    """Return whether the user has allowed this exact content of a configuration file."""
     return _read_digests().get(_path_key(path)) == hashlib.sha256(content).hexdigest()
 
 
 def allow_file(path: Path, content: bytes) -> None:
-    """Remember that the user has allowed this file with this content, and no other."""
+    """Record that the user allows this exact content of a configuration file."""
     _change_digests(path, hashlib.sha256(content).hexdigest())
 
 
 def revoke_file(path: Path) -> bool:
-    """Forget that a file was allowed; return whether it was."""
+    """Revoke the permission for a configuration file, and return whether it had been allowed."""
     if _path_key(path) not in _read_digests():
         return False
     _change_digests(path, None)
@@ -232,7 +232,7 @@ def revoke_file(path: Path) -> bool:
 
 
 def display_path(path: Path | None) -> str:
-    """Return a path as people write it: from the current folder, or from the home folder."""
+    """Return a path for display, relative to the current or home folder where possible."""
     if path is None:
         return f"your own {NAME}"
     home = home_folder()

@@ -1,4 +1,4 @@
-"""Defaults in force: from the environment, the project's file and the user's file, each with where it comes from.
+"""Effective defaults from the environment, the project file and the user file, with their sources.
 
 `builtin/icons` and `builtin/drawn` know the drawings of the built-in models and nothing else, so each is the default
 judge for these alone: the first for suites of icons, the second for suites with a drawn world. For all others a run
@@ -43,7 +43,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class ConfigTable:
-    """A table of the file; None for what it leaves open."""
+    """A table of the configuration file, with None for unset options."""
 
     judge: str | None = None  # the judge of models that are not built in
     judge_options: Mapping[str, str] = field(default_factory=dict)  # the options of this judge, as text
@@ -55,7 +55,7 @@ class ConfigTable:
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """A configuration file."""
+    """A parsed configuration file."""
 
     path: str  # where it is, in a form to be shown
     defaults: ConfigTable  # what holds for all suites
@@ -65,7 +65,7 @@ class ConfigFile:
 
 @dataclass(frozen=True)
 class Sourced(Generic[Value]):
-    """A value, and where it comes from: a file or a variable of the environment; empty if it is built in."""
+    """A value and its source: a file, an environment variable, or empty for a built-in default."""
 
     value: Value
     source: str = ""
@@ -73,14 +73,14 @@ class Sourced(Generic[Value]):
 
 @dataclass(frozen=True)
 class ConfiguredJudge:
-    """A judge or a grounder that was configured: its name and options, and where from; empty if it is built in."""
+    """The name, options and source of a configured judge or grounder."""
 
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
 
     def __str__(self) -> str:
-        """Return a line that says who judges, with which options, and who says so."""
+        """Describe the judge, its options and its source on one line."""
         if self.name == DRAWN and not self.source:
             return f"judge {DRAWN} goes by the scenes in the drawings: it measures pipeline and models, not an eye"
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
@@ -89,14 +89,14 @@ class ConfiguredJudge:
 
 @dataclass(frozen=True)
 class Defaults:
-    """What holds where neither the command line nor a call says otherwise. The first file takes precedence."""
+    """Defaults for options not set on the command line or in a call. The first file takes precedence."""
 
     files: tuple[ConfigFile, ...] = ()  # the project's file and the user's file, as far as they exist
     environment: ConfiguredJudge | None = None  # the judge that the environment names, if any
     environment_grounder: ConfiguredJudge | None = None  # the grounder that it names, if any
 
     def judge(self, suite: str | None = None) -> ConfiguredJudge | None:
-        """Return the configured judge of a suite; None if there is none. Without a suite, that of all suites."""
+        """Return the judge configured for a suite, or for all suites if `suite` is None."""
         if self.environment is not None:
             return self.environment
         for file in self.files:
@@ -107,7 +107,7 @@ class Defaults:
 
     @property
     def grounder(self) -> ConfiguredJudge | None:
-        """What finds the objects in images for rewards; None if nothing says so."""
+        """The configured grounder for rewards, or None."""
         if self.environment_grounder is not None:
             return self.environment_grounder
         for file in self.files:
@@ -117,7 +117,7 @@ class Defaults:
 
     @property
     def budget(self) -> Sourced[float | None]:
-        """The spending limit of a run folder in US dollars; None for no limit. A project may only lower it."""
+        """The spending limit of a run folder in US dollars, or None. A project file can only lower it."""
         budgets = [(file.defaults.budget, file) for file in self.files if file.defaults.budget is not None]
         trusted = next((index for index, (_, file) in enumerate(budgets) if file.is_trusted), len(budgets))
         if not budgets:
@@ -133,7 +133,7 @@ class Defaults:
 
 
 def load_defaults() -> Defaults:
-    """Return the defaults of this moment: files and environment are read anew."""
+    """Load the defaults from the configuration files and the environment, without caching."""
     project, user = project_file(), user_file()
     files = []
     if project is not None or (user is not None and user.exists()):
@@ -165,7 +165,7 @@ def _read_environment(variable: str, role: str) -> ConfiguredJudge | None:
 
 
 def project_file() -> Path | None:
-    """Return the nearest file in the current folder or its parents, up to a repository's root or the home folder.
+    """Find the nearest project file, searching up to the repository root or the home folder.
 
     Outside of both only the current folder is searched: folders such as /tmp belong to everybody.
     """
@@ -180,7 +180,7 @@ def project_file() -> Path | None:
 
 
 def user_file() -> Path | None:
-    """Return the path of the user's own file, whether it exists or not; None if there is no home folder."""
+    """Return the path of the user's configuration file, or None if there is no home folder."""
     folder = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     if folder.is_absolute():  # the specification says to ignore all others
         return folder / "formalimg" / NAME
@@ -189,7 +189,7 @@ def user_file() -> Path | None:
 
 
 def home_folder() -> Path | None:
-    """Return the home folder; None if nobody knows it."""
+    """Return the home folder, or None if it cannot be determined."""
     try:
         return Path.home()
     except RuntimeError:
@@ -205,7 +205,7 @@ def default_judge(
     words: Words = "command",
     making: bool = True,
 ) -> ConfiguredJudge | None:
-    """Return the judge of a model's images if none was named; None for the one that `open_judge` has by itself."""
+    """Return the default judge for a model's images, or None to let `open_judge` choose."""
     if _is_judged_offline(suite_name, model, task, protocol):
         is_drawn = task != "layout" and suite(suite_name).world == "drawn"
         return ConfiguredJudge(DRAWN) if is_drawn else None
@@ -218,7 +218,7 @@ def default_judge(
 
 
 def has_default_judge(suite_name: str, model: str, task: str = "image") -> bool:
-    """Return whether the images of a model are judged without naming a judge."""
+    """Return whether a model's images have a default judge."""
     return _is_judged_offline(suite_name, model, task) or load_defaults().judge(suite_name) is not None
 
 
@@ -230,12 +230,12 @@ def _is_judged_offline(suite_name: str, model: str, task: str, protocol: str = "
 
 
 def is_built_in(model: str) -> bool:
-    """Return whether a model draws as formalimg does, so that a built-in judge knows its images."""
+    """Return whether a model is built in, so that the built-in judges can read its images."""
     return model.startswith(_BUILT_IN)
 
 
 def unreadable_drawings_warning(judge: str, model: str) -> str:
-    """Return a warning if a judge reads no images but those of built-in models, and the model is another; else ''."""
+    """Return a warning if the judge reads only drawings by built-in models and the model is another, else ''."""
     if judge not in (ICONS, DRAWN) or is_built_in(model):
         return ""
     return (

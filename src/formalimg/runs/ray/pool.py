@@ -1,4 +1,4 @@
-"""The worker pool: workers that hold the same model and judge. A lost worker is replaced, its calls are retried."""
+"""A pool of workers with the same model and judge, which replaces lost workers and retries their calls."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def open_worker_pool(
     resources: ResourceRequest | None = None,
     address: str = "auto",
 ) -> Iterator[WorkerPool]:
-    """Open workers on the machines of a Ray cluster, each of which holds the same model, the same judge, or both.
+    """Open a pool of Ray workers that all hold the same model, judge, or both.
 
     Give `pool.model` and `pool.judge` to a run in place of the model and the judge: all else is the same, and so are
     the results.
@@ -84,7 +84,7 @@ def _pool_size(workers: int | None, resources: ResourceRequest) -> int:
 
 
 class WorkerPool:
-    """Workers on the connected Ray cluster. They are started by the first call."""
+    """A pool of workers on the connected Ray cluster, started by the first call."""
 
     def __init__(
         self,
@@ -116,27 +116,27 @@ class WorkerPool:
         self._progress: Progress | None = None
 
     def rates_text(self) -> str:
-        """Return the rate of each worker as text."""
+        """Return the throughput of each worker as text."""
         return format_rates([slot.rate for slot in self._slots])
 
     def watch_progress(self, progress: Progress) -> None:
-        """Once the run is stopped, make no new calls."""
+        """Watch the progress, making no new calls once the run is stopped."""
         self._progress = progress
 
     async def generate(
         self, requests: Sequence[ImageRequest], *, alone: bool = False, begun: bool = False
     ) -> GeneratedBatch | None:
-        """Let a worker generate images; None if it died meanwhile."""
+        """Generate images on a worker, or return None if the worker died."""
         batch = await self._call("generate", (requests,), len(requests), alone, begun)
         return GeneratedBatch([], batch) if isinstance(batch, WorkerFailure) else batch
 
     async def judge_image(self, item: Item[object], data: bytes, *, alone: bool = False) -> WorkerVerdict | None:
-        """Let a worker judge an image, given as its file; None if it died meanwhile."""
+        """Judge an image file on a worker, or return None if the worker died."""
         verdict = await self._call("judge", (item, data), 1, alone, begun=False)
         return WorkerVerdict(None, verdict) if isinstance(verdict, WorkerFailure) else verdict
 
     def close(self) -> None:
-        """End all workers, also those that are being started. No calls are possible afterwards."""
+        """End all workers, including those still starting, and reject further calls."""
         self._closed = True
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # mostly the loop has ended, and all that ran in it
@@ -169,7 +169,7 @@ class WorkerPool:
             return answer
 
     def _begin(self) -> None:
-        """Start the workers; workers of an event loop that has ended go on in this one."""
+        """Start the workers, or reuse running ones in a new event loop."""
         loop = asyncio.get_running_loop()
         if self._closed:
             raise FormalimgError(_CLOSED)  # Ray would start a cluster of its own for this call
@@ -183,7 +183,7 @@ class WorkerPool:
         self._slot_tasks = [loop.create_task(self._keep_filled(slot)) for slot in self._slots]
 
     async def _keep_filled(self, slot: WorkerSlot) -> None:
-        """Start a worker in the slot, and replace it when it is lost, as long as that is possible."""
+        """Start a worker in the slot, and replace lost workers until starting fails too often."""
         calls = sum(self._calls.values())
         reason = ""
         slot.failures = 0
@@ -232,7 +232,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Distributed:
-    """What a distributed model and judge share: the identity of the original, and the pool."""
+    """The shared base of distributed models and judges."""
 
     def __init__(self, pool: WorkerPool, original: ImageModel | Judge) -> None:
         self._pool = pool
@@ -242,18 +242,18 @@ class _Distributed:
         self.concurrency: int = pool.size * (max(1, original.concurrency) + EXTRA_CALLS)
 
     def __getattr__(self, name: str) -> Any:
-        """Return any other attribute of the original, such as the style a model needs."""
+        """Return any other attribute of the original component, such as the style of a model."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._original, name)
 
     def watch_progress(self, progress: Progress) -> None:
-        """Once the run is stopped, begin nothing that waits for a worker."""
+        """Watch the progress, queuing no new calls once the run is stopped."""
         self._pool.watch_progress(progress)
 
 
 class DistributedModel(_Distributed):
-    """An image model of which each worker of a pool holds a copy.
+    """An image model with a copy on each worker of a pool.
 
     A batch that fails is retried in halves, down to single requests; one whose worker dies is retried on another.
     """
@@ -264,7 +264,7 @@ class DistributedModel(_Distributed):
         self.sees_spec: bool = model.sees_spec
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield one answer for each request, in their order."""
+        """Yield one result per request, in order."""
         results: list[ImageResult] = []
         failure: FormalimgError | None = None
         try:
@@ -279,7 +279,7 @@ class DistributedModel(_Distributed):
     async def _collect(
         self, requests: Sequence[ImageRequest], results: list[ImageResult], losses: int, *, begun: bool = False
     ) -> None:
-        """Add a result for each request, in their order, as far as it gets."""
+        """Append a result for each request in order, retrying after lost workers and failed batches."""
         # The last retry is without other such retries beside: a request that kills workers must not take others along.
         batch = await self._pool.generate(requests, alone=losses == MAX_LOSSES - 1, begun=begun)
         if batch is None:
@@ -317,10 +317,10 @@ class DistributedModel(_Distributed):
 
 
 class DistributedJudge(_Distributed):
-    """A judge of which each worker of a pool holds a copy."""
+    """A judge with a copy on each worker of a pool."""
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Return the verdict of some worker's judge."""
+        """Judge an image on the next available worker."""
         for losses in range(MAX_LOSSES):
             answer = await self._pool.judge_image(item, image.data, alone=losses == MAX_LOSSES - 1)
             if answer is None:

@@ -1,4 +1,4 @@
-"""The Ray cluster: join one or start one on this machine, and compute how many workers fit on it."""
+"""Connection to a Ray cluster, existing or local, and calculation of its capacity for workers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _SETTINGS_FRAME = 4
 
 @dataclass(frozen=True)
 class ResourceRequest:
-    """The resources of one worker. Ray keeps count and assigns no CPU or GPU twice."""
+    """The CPUs and GPUs reserved for one worker."""
 
     cpus: float = 1  # CPUs; 0 for workers that only wait for a server elsewhere
     gpus: float = 0  # GPUs, also a part of one, such as 0.5 for two workers on each
@@ -64,7 +64,7 @@ class ResourceRequest:
         return f"{self.cpus:g} CPU{'s' * (self.cpus != 1)} and {self.gpus:g} GPU{'s' * (self.gpus != 1)}"
 
     def fits(self, nodes: Sequence[Mapping[str, Any]]) -> int | None:
-        """Return how many such workers the live machines can hold if nothing else runs; None for any number."""
+        """Return the number of workers that fit on the idle live machines, or None if unlimited."""
         if not self.cpus and not self.gpus:
             return None
         return sum(self._fits_on(node["Resources"]) for node in nodes if node["Alive"])
@@ -78,7 +78,7 @@ class ResourceRequest:
 
 @contextmanager
 def connect(address: str) -> Iterator[None]:
-    """Connect to a cluster for the duration of the block; to the one this program is part of already, if any."""
+    """Connect to a Ray cluster for the duration of the block, preferring the one this program already belongs to."""
     if find_spec("ray") is None:
         raise FormalimgError(f"the engine ray needs the package ray: {install_line('ray')}")
     if "://" in address:
@@ -115,7 +115,7 @@ def connect(address: str) -> Iterator[None]:
 
 @contextmanager
 def private_cluster() -> Iterator[None]:
-    """Let a cluster that is started within listen on the loopback interface only, with a token of this process.
+    """Restrict clusters started inside the block to the loopback interface and a private token.
 
     By itself Ray listens on all interfaces, and makes a token that all users of the machine can read; a program that
     has loaded Ray before keeps the token of its user, which is made so that only they can read it.
@@ -140,14 +140,14 @@ def private_cluster() -> Iterator[None]:
 
 @cache
 def _private_token() -> Path:
-    """Make a token for all clusters of this process: Ray reads it once."""
+    """Create the token file shared by all clusters of this process."""
     folder = Path(tempfile.mkdtemp(prefix="formalimg-ray-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return _write_token(folder / "auth_token")
 
 
 def _write_token(path: Path) -> Path:
-    """Write a new token to a file that only this user can read."""
+    """Write a new token to a file readable only by the current user."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600), encoding="ascii") as file:
         file.write(secrets.token_hex(32))
@@ -155,19 +155,19 @@ def _write_token(path: Path) -> Path:
 
 
 class _ImportPath(list[str]):
-    """The folders that Ray puts first on the path of workers: only those where this process looks for modules, too.
+    """The import path that Ray prepends for workers, restricted to folders on this process's path.
 
     Ray would add the current folder, whose files would be imported in place of the standard library.
     """
 
     def extend(self, folders: Iterable[str]) -> None:
-        """Add folders that are on the path of this process."""
+        """Add the folders that are on the import path of this process."""
         own_folders = {os.path.abspath(folder) for folder in sys.path}  # noqa: PTH100  # "" is the current folder
         super().extend(folder for folder in folders if folder in own_folders)
 
 
 def probe(address: str) -> None:
-    """Find out quickly whether a cluster may be listening at HOST:PORT: Ray takes more than a minute for it."""
+    """Check quickly whether a Ray cluster is listening at HOST:PORT, since Ray takes more than a minute."""
     host, colon, port = address.rpartition(":")
     if not colon:
         return

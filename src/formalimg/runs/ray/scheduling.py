@@ -1,4 +1,4 @@
-"""Scheduling of calls: slots for workers, their rates, and which worker gets the next call (the least busy one)."""
+"""Scheduling of calls to the least busy worker, with worker slots and throughput."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _format_host(rates: Sequence[float], *, few: bool) -> str:
 
 @dataclass
 class WorkerSlot:
-    """A slot for one worker: workers may die and be replaced, the slot stays."""
+    """A permanent slot for one worker, whose worker can be replaced."""
 
     worker: Any = None  # the Ray actor handle; None if there is none
     host: str = ""  # its machine; empty if there is none
@@ -59,7 +59,7 @@ class WorkerSlot:
     failures: int = 0  # number of workers in a row that could not be started
 
     def assign(self, worker: Any, host: str) -> None:
-        """Fill the slot with a worker that is ready."""
+        """Assign a ready worker to the slot."""
         self.worker, self.host, self.done, self.since, self.failures = worker, host, 0, time.monotonic(), 0
 
     def clear(self) -> Any:
@@ -69,13 +69,13 @@ class WorkerSlot:
 
     @property
     def rate(self) -> WorkerRate:
-        """The throughput of its worker."""
+        """The throughput of the current worker."""
         seconds = time.monotonic() - self.since
         return WorkerRate(self.host, self.done / seconds if self.host and seconds else 0.0)
 
 
 class CallSlot(NamedTuple):
-    """A call that a worker can take."""
+    """Capacity for one call to a worker."""
 
     depth: int  # number of other calls the worker has when the call slots before this one are taken
     number: int  # orders call slots of the same depth
@@ -84,7 +84,7 @@ class CallSlot(NamedTuple):
 
 
 class CallScheduler:
-    """The calls that all workers can take at the moment."""
+    """The available call slots of all workers."""
 
     def __init__(self) -> None:
         self._free: asyncio.PriorityQueue[CallSlot] = asyncio.PriorityQueue()
@@ -92,18 +92,18 @@ class CallScheduler:
         self._ended: BaseException | None = None
 
     def add(self, slot: WorkerSlot, calls: int) -> None:
-        """Add a worker that can take this number of calls."""
+        """Add a worker with capacity for `calls` concurrent calls."""
         for depth in range(calls):
             self._free.put_nowait(CallSlot(depth, next(self._numbers), slot, slot.worker))
 
     def end(self, error: BaseException) -> None:
-        """Raise this error in every waiting and future call."""
+        """Raise the error in every waiting and future call."""
         self._ended = error
         self._free.put_nowait(_WAKE_UP)
 
     @asynccontextmanager
     async def next(self, is_needed: Callable[[], bool] = lambda: True) -> AsyncIterator[CallSlot]:
-        """Wait until a worker can take a call; its call slot is free again afterwards, if the worker is still there."""
+        """Wait for a call slot and yield it, releasing it after the block if the worker is still alive."""
         call = await self._take(is_needed)
         while self._ended is None and call.worker is not call.slot.worker:
             call = await self._take(is_needed)

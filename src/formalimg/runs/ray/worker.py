@@ -1,4 +1,4 @@
-"""Workers: Ray actors that hold an image model, a judge, or both; how they are started, and what they are sent."""
+"""Ray actors that hold an image model, a judge, or both, and the messages sent to them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Component = TypeVar("Component", bound=Concurrent)
 
 @dataclass(frozen=True)
 class ComponentSpec(Generic[Component]):
-    """A model or judge that each worker opens, and the identity that it must have there."""
+    """A model or judge for workers to open, with its expected identity."""
 
     factory: Callable[[], Component]  # opens it
     name: str  # those it has where the run was started. Keys are made of them, so they must be the same
@@ -43,11 +43,11 @@ class ComponentSpec(Generic[Component]):
 
     @classmethod
     def of(cls, component: Reopenable[Component]) -> ComponentSpec[Component]:
-        """Return the specification of what is open here."""
+        """Return the specification of an open component."""
         return cls(component.factory, component.instance.name, dict(component.instance.settings))
 
     def open(self) -> Component:
-        """Open it."""
+        """Open the component and check its identity."""
         component = self.factory()
         local, remote = {"name": component.name, **component.settings}, {"name": self.name, **self.settings}
         different = sorted(key for key in {*local, *remote} if local.get(key) != remote.get(key))
@@ -60,7 +60,7 @@ class ComponentSpec(Generic[Component]):
 
 
 class WorkerSetup(NamedTuple):
-    """Everything that a worker opens at its start."""
+    """The components that a worker opens at startup."""
 
     model: ComponentSpec[ImageModel] | None  # what it opens; None for nothing
     judge: ComponentSpec[Judge] | None
@@ -69,14 +69,14 @@ class WorkerSetup(NamedTuple):
 
 
 class WorkerFailure(NamedTuple):
-    """An error in one line without API keys, and whether it ends the whole run."""
+    """A one-line error message without API keys, and whether the error ends the run."""
 
     message: str
     ends_run: bool = False
 
 
 class GeneratedBatch(NamedTuple):
-    """The answers to the first requests of a batch, and why there are no more."""
+    """The answers to the first requests of a batch, and the failure that ended it."""
 
     answers: list[ImageResult]  # in the order of the requests
     failure: WorkerFailure | None = None  # why some are missing; None if none is
@@ -84,14 +84,14 @@ class GeneratedBatch(NamedTuple):
 
 
 class WorkerVerdict(NamedTuple):
-    """The verdict of a judge, or why there is none."""
+    """The verdict of a judge, or the failure that prevented it."""
 
     verdict: Verdict | Unscored | None
     failure: WorkerFailure | None = None
 
 
 def failure_of(error: BaseException) -> WorkerFailure:
-    """Return an exception as a message. Exceptions themselves are not sent: their classes may be unknown elsewhere."""
+    """Convert an exception to a message that every process can deserialize."""
     if isinstance(error, FormalimgError):
         # Whole, as where there is no cluster: the end of our own messages says what to do.
         return WorkerFailure(one_line(str(error), _MAX_MESSAGE, _MAX_MESSAGE), ends_run=True)
@@ -99,7 +99,7 @@ def failure_of(error: BaseException) -> WorkerFailure:
 
 
 class Worker:
-    """Runs as a Ray actor, in an event loop: many calls may be under way, as many as model and judge allow.
+    """A Ray actor that runs concurrent calls in an event loop, up to the limits of its model and judge.
 
     Nothing is raised to the caller: errors are returned as messages without API keys that can be read everywhere.
     This goes for `sys.exit()` too: it would end the event loop and not the process, and no answer would ever come.
@@ -109,7 +109,7 @@ class Worker:
     _judge: Judge
 
     async def start(self, setup: WorkerSetup) -> tuple[str, WorkerFailure | None]:
-        """Open model and judge; must be called first. Return the host, and why it cannot work, if it cannot."""
+        """Open the model and judge, and return the host name and the failure, if any. Must be called first."""
         with contextlib.suppress(OSError):
             os.chdir(setup.folder)
         try:
@@ -132,7 +132,7 @@ class Worker:
             self._judging = asyncio.Semaphore(max(1, self._judge.concurrency))
 
     async def generate(self, requests: Sequence[ImageRequest]) -> GeneratedBatch:
-        """Return one answer for each request, in their order, as far as the model gets."""
+        """Return the answers to the requests in order, up to the first failure."""
         answers: list[ImageResult] = []
         async with self._generating:
             try:
@@ -144,7 +144,7 @@ class Worker:
         return GeneratedBatch(answers, batch=self._model.batch)
 
     async def judge(self, item: Item[object], data: bytes) -> WorkerVerdict:
-        """Return the verdict on an image, given as the file that the image model returned."""
+        """Judge an image, passed as the encoded file from the image model."""
         async with self._judging:
             try:
                 image: LoadedImage | Unscored = await asyncio.to_thread(inspect, data)
@@ -154,13 +154,13 @@ class Worker:
 
 
 class WorkerLostError(Exception):
-    """A worker or its machine died before the worker was ready."""
+    """Raised when a worker or its machine dies before the worker is ready."""
 
 
 async def start_worker(
     setup: WorkerSetup, resources: ResourceRequest, calls: int, no_workers: Callable[[], bool]
 ) -> tuple[Any, str]:
-    """Start a worker where there is room, spread over the machines, and wait for it; return its handle and host."""
+    """Start a worker on any machine with capacity, wait until it is ready, and return its handle and host."""
     import ray
     from ray.exceptions import RayError, RayTaskError
 
@@ -187,7 +187,7 @@ async def start_worker(
 
 
 def end_worker(worker: Any) -> None:
-    """End a worker, whatever it does and whether or not it is still there."""
+    """Terminate a worker, whether busy, idle or already gone."""
     import ray
 
     if worker is not None:
