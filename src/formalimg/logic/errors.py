@@ -1,4 +1,4 @@
-"""Errors in formulas, with source positions: lines, columns, and the excerpt with a caret."""
+"""Formula errors with source positions (line, column and an excerpt with carets)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXCERPT_WIDTH = 100
 
 @dataclass(frozen=True)
 class SourceText:
-    """A text that formulas are parsed from; converts offsets to lines and columns on demand."""
+    """The source text of formulas, with conversion from offsets to lines and columns."""
 
     text: str
 
@@ -26,12 +26,12 @@ class SourceText:
         return [0, *(end.end() for end in re.finditer("\n", self.text))]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Return line and column of an offset, both counted from 1."""
+        """Return the line and column of an offset, both counted from 1."""
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
     def line_text(self, line: int) -> str:
-        """Return the text of a line, counted from 1, without its line end."""
+        """Return the text of a line (counted from 1) without its line ending."""
         start = self._line_starts[line - 1]
         end = self._line_starts[line] - 1 if line < len(self._line_starts) else len(self.text)
         return self.text[start:end]
@@ -96,7 +96,7 @@ ProblemKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem of a formula, and where it is."""
+    """A problem in a formula, with its source position."""
 
     kind: ProblemKind
     message: str
@@ -124,12 +124,12 @@ class Problem:
         return f"{self}\n{self.span.excerpt()}"
 
     def to_json(self) -> dict[str, object]:
-        """Return the problem as plain data."""
+        """Return the problem as JSON-serializable data."""
         return {"kind": self.kind, "message": self.message, "line": self.line, "column": self.column}
 
 
 class FormulaError(FormalimgError, ValueError):
-    """A formula that cannot be used; `problems` lists everything that is wrong with it."""
+    """Raised if a formula is invalid; `problems` lists everything that is wrong with it."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

@@ -1,4 +1,4 @@
-"""Minimax game over clauses: `exists` picks objects so that many clauses hold, `forall` so that few do.
+"""Play the minimax game over clauses, in which `exists` maximizes and `forall` minimizes the clauses that hold.
 
 The players move in the order of the prefix, and each knows the moves before. The value of a position is computed
 without trying all plays: the last variable is eliminated first, by the best number for its player, and what is left is
@@ -58,18 +58,18 @@ _MAX_BATCH_CELLS = 200_000
 
 
 class TooEntangledError(Exception):
-    """A game would take more than MAX_WORK. Never leaves this package."""
+    """Raised if a game would take more than `MAX_WORK` steps. Internal to this package."""
 
 
 class Move(NamedTuple):
-    """The object that a player picks, and the value of the game after it."""
+    """The object picked by a player and the resulting value of the game."""
 
     obj: int
     value: int
 
 
 def minimax_play(component: IndexedComponent, truth: TruthTables) -> list[int]:
-    """Return the object that each variable stands for if both players play best; of equally good objects the first."""
+    """Return the object picked for each variable under optimal play, choosing the first object on ties."""
     if truth.objects == 1:
         return [0] * len(component.kinds)
     if component.max_scope > MAX_AXES:
@@ -96,7 +96,7 @@ def minimax_play(component: IndexedComponent, truth: TruthTables) -> list[int]:
 
 
 def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells: int) -> list[int] | None:
-    """Return the play as `minimax_play` does; None if a table would have more than `max_cells`."""
+    """Return the same play as `minimax_play`, or None if a table would have more than `max_cells` cells."""
     objects, kinds = truth.objects, component.kinds
     if objects**component.max_scope > max_cells:
         return None
@@ -131,7 +131,7 @@ def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells:
 
 
 def _forall_candidates(bounds: ForallBounds, truth: TruthTables, unit: int, ties: IntArray) -> list[int]:
-    """Return the objects that may be best for a `forall`, by the literals about each alone.
+    """Return the candidate objects for a `forall` variable, based on the literals that mention no other variable.
 
     Mostly, these are the objects to which its condition applies: others break no clause.
     """
@@ -140,7 +140,7 @@ def _forall_candidates(bounds: ForallBounds, truth: TruthTables, unit: int, ties
 
 
 def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
-    """Return the objects that can have the smallest payoff, given the bounds of each."""
+    """Return the objects that may have the smallest payoff, given lower and upper bounds."""
     possible = low < high.min()
     possible[high.argmin()] = True
     objects: list[int] = possible.nonzero()[0].tolist()
@@ -148,7 +148,7 @@ def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
 
 
 def _condition_applies(bounds: ForallBounds, truth: TruthTables, candidates: Candidates) -> bool:
-    """Return whether the condition of a `forall` applies to all its candidates."""
+    """Return whether every candidate meets the condition of the `forall`."""
     return not truth.rows(1, bounds.condition).take(candidates[bounds.variable], 1).any()
 
 
