@@ -72,7 +72,7 @@ class ConstraintBuilder:
     def _build(
         self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, whole: str | None = None
     ) -> ConstraintBlock | None:
-        """Return all that the claims say; None if they cannot all be true, or not for every value of `whole`."""
+        """Return the constraints that the claims impose, or None if they conflict or exclude a value of `whole`."""
         self.query.take(len(claims) + 10)
         block = ConstraintBlock({**domains, **dict.fromkeys(variables, self.everything)}, self.query, variables)
         block.whole = whole

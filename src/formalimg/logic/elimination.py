@@ -229,7 +229,7 @@ class ConstraintBlock:
         self.whole: str | None = None  # a variable that may lose no value: the block fails if it does
 
     def narrow(self, variable: str, objects: int) -> bool:
-        """Allow only these objects for a variable; return False if none is left, or if `whole` lost one."""
+        """Restrict a variable to the given objects. Return False if none remain or if `whole` loses a value."""
         before = self.domains[variable]
         remaining = before & objects
         self.domains[variable] = remaining
@@ -357,7 +357,7 @@ class ConstraintBlock:
         return domain & (domain - 1) == 0
 
     def _is_cheap(self, name: str, neighbours: set[str]) -> bool:
-        """Return whether the variable can be eliminated without a table. Its neighbours include itself."""
+        """Return whether the variable can be eliminated without building a table. `neighbours` includes `name`."""
         return len(neighbours) <= 2 or self._is_settled(name)
 
     def _table_size(self, variables: set[str]) -> int:

@@ -314,7 +314,7 @@ class _Size(NamedTuple):
 
 
 def _measure_size(matrix: _Matrix) -> _Size:
-    """Estimate the size of the clause form of a matrix."""
+    """Return the numbers of clauses and literals in the clause form of a matrix."""
     match matrix:
         case _Conjunction(parts):
             sizes = list(map(_measure_size, parts))

@@ -87,7 +87,7 @@ class ClauseCredit(NamedTuple):
     instances: tuple[InstanceCondition, ...]  # the conditions of the strict `forall`s in the clause
 
     def of(self, literal: Literal, scope: Sequence[str]) -> LiteralCredit:
-        """Return what this means for a literal of the clause, whose variables in order are `scope`."""
+        """Return the credit conditions of a literal in the clause. `scope` lists its variables in order."""
         if states_class(literal):
             return LiteralCredit((), self.instances)  # it is itself what is required
         classes = tuple([self.classes.get(name, ()) for name in scope])
