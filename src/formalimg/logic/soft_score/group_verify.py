@@ -192,7 +192,7 @@ class GroupVerifier:
         return _Claim(tuple(open_tables.values()), compute)
 
     def _plan_forall(self, variable: int, antecedent: Formula | None, consequent: Formula) -> _Claim:
-        """Plan `forall` for each table of its consequent; read strictly, its condition also has an instance."""
+        """Plan `forall` for each table of its consequent. Strict semantics also need an instance of its condition."""
         conditions = [] if antecedent is None else antecedent.parts if isinstance(antecedent, And) else [antecedent]
         condition = self._all([_plan_valid(variable), *self._leave_alone(conditions, [variable])])
         body = self._plan(consequent)
