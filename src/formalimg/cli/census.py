@@ -53,6 +53,6 @@ def census_command(
 
 
 def show_census(suite: str, items: Sequence[Item[Any]]) -> None:
-    """Print how often everything occurs."""
+    """Print the number of occurrences of each feature in the items."""
     for line in suite_of(suite).census_lines(items) or (f"{len(items)} items of {suite}",):
         echo(line)

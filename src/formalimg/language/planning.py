@@ -189,7 +189,7 @@ class Planner:
         ]
 
     def split_properties(self, properties: list[tuple[ClaimPart, ...]]) -> list[list[tuple[ClaimPart, ...]]]:
-        """Sort properties, and split them into portions of similar size; two positions that make a corner are one."""
+        """Sort properties and split them into portions of similar size, keeping corner positions together."""
         units: list[list[tuple[ClaimPart, ...]]] = [[prop] for prop in self._sorted(properties)]
         for corner in self.lexicon.corners:
             pair = [[(ClaimPart(place, ()),)] for place in corner.places]
@@ -217,7 +217,7 @@ class Planner:
     def _ordered(
         self, clauses: list[Clause], objects: list[str], known: set[str], anchors: set[str] | None
     ) -> list[Clause]:
-        """Order clauses so that each continues from what is known, and introduce objects that no clause introduces."""
+        """Order clauses so that each continues from known objects, and introduce any remaining objects."""
         spoken = {obj for clause in clauses for obj in mentioned_objects(clause)}
         ordered: list[Clause] = []
         unspoken = [obj for obj in objects if obj not in known | spoken]
@@ -272,7 +272,7 @@ class Planner:
         return Statement([subject], properties, neighbors)
 
     def _takes_neighbors(self, before: Clause, clause: Clause) -> bool:
-        """Let the clause before say what its subject has by it, if that is all that the clause says."""
+        """Move the neighbours of a clause to the previous clause with the same subject, if possible."""
         if not isinstance(before, Statement) or not isinstance(clause, Statement) or before.subjects != clause.subjects:
             return False
         objects = mentioned_objects(before)[1:]
