@@ -126,8 +126,8 @@ def report_interrupt() -> None:
 def _on_interrupt(number: int, frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt, or exit immediately during an import.
 
-    Libraries turn exceptions during their import into other ones, or go on without what they could not import. A run
-    can be killed at any time, so nothing is lost.
+    During an import, libraries may convert the exception or continue without the module. Runs can be interrupted at any
+    time without data loss.
     """
     while frame is not None:
         if frame.f_code.co_filename.startswith(_IMPORTLIB):

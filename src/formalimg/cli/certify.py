@@ -294,7 +294,7 @@ def _questions(judge: Judge, items: Sequence[Item[Any]], images: int) -> int:
 def _print_expectation(measured: _Measured, *, always: bool) -> None:
     """Print the expected images, questions, cost and duration on one line.
 
-    A grounder that asks nobody costs nothing and takes seconds, which is said only if it is to be said always.
+    Nothing is printed for a grounder that asks no questions, unless `always` is True.
     """
     from formalimg.runs.prepared_run import question_cost
 

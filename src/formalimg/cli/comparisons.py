@@ -161,7 +161,7 @@ def read_human_ratings(
 def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
     """Return the runs whose suite was rated, or all runs if the ratings match none of them.
 
-    All of them if the ratings name no run: reading the ratings then reports what is wrong.
+    If all runs are returned, reading the ratings reports the mismatch.
     """
     from formalimg.runs.reader import open_run
 

@@ -57,7 +57,8 @@ class PlanCosts(NamedTuple):
     def rank(self, design: Design) -> float:
         """Return the sort key of a design, which is its cost with substitutes for unknown prices.
 
-        Images of unknown price count as a rating; without any price, both count 1.
+        An unpriced rating costs as much as an image with its verdict, and an unpriced image as much as a rating. If no
+        prices are known, both cost 1.
         """
         image, verdict, rating = self.image, self.verdict, self.rating
         if not self.parties or image is None or verdict is None:

@@ -210,7 +210,7 @@ def print_rates(
 ) -> None:
     """Print the table of pass rates and the folders of the judged runs.
 
-    Exit code 1 if nothing is scored, or less than the share that is asked for.
+    Exit with code 1 if nothing is scored or the coverage is below `min_coverage`.
     """
     from formalimg.reports.comparison import compare
     from formalimg.reports.judge_quality import WORRYING_SHARE

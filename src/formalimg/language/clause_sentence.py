@@ -14,7 +14,7 @@ from formalimg.logic.variables import free_variables
 def clause_in_words(clause: str, formula: str, suite: str) -> str:
     """Return a clause of a formula as English, such as "A cup is to the left of a fork." for `(LeftOf ?a ?b)`.
 
-    What the variables stand for, and which of them are bound by a `forall`, is taken from the formula.
+    The classes and quantifiers of the variables are taken from the formula.
     """
     whole, part = parse(formula), parse(clause)
     literals = part.parts if isinstance(part, Or) else (part,)
@@ -33,7 +33,7 @@ def clause_in_words(clause: str, formula: str, suite: str) -> str:
 def clause_question(clause: str, formula: str, suite: str) -> str:
     """Return a clause as a yes/no question, such as "Are there exactly three red cups?".
 
-    The arguments and errors are those of `clause_in_words`.
+    The arguments and errors are the same as for `clause_in_words`.
     """
     said = clause_in_words(clause, formula, suite).removesuffix(".")
     words = said.split(" ", 2)

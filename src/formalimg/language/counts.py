@@ -30,8 +30,8 @@ class SignedCount(NamedTuple):
 def signed_count(formula: Formula) -> SignedCount | None:
     """Normalize a count or negated count to the form used in English, or return None for other formulas.
 
-    "Not at least three" is said as "at most two", and "at most zero" as "exactly zero". Only "not exactly three", and
-    "not at least zero", which never holds, keep their negation.
+    "Not at least three" becomes "at most two", and "at most zero" becomes "exactly zero". The negation is preserved
+    only in "not exactly three" and in "not at least zero", which never holds.
     """
     if isinstance(formula, Not):
         inner = signed_count(formula.body)

@@ -173,8 +173,8 @@ class _Isomorphism:
     def _sort_out(self, changed: list[str]) -> bool:
         """Refine the groups until they are stable. Return False if the two sides are refined differently.
 
-        Only facts about variables whose groups have changed are compared again; all other facts agree already.
-        Where each variable has one counterpart left, there is nothing to split, and `_agrees` groups at all facts.
+        Only facts about variables with changed groups are compared again. If every variable has a single counterpart,
+        there is nothing to refine, and `_agrees` compares all facts.
         """
         while changed and max(self._sizes.values()) > 2:
             seen: dict[str, list[tuple[tuple[SignedAtom, ...], int]]] = defaultdict(list)

@@ -125,7 +125,7 @@ def _write_clause(
 def _is_clear_pronoun(obj: str, before: Sentence, phrases: PhraseBuilder) -> bool:
     """Return whether a pronoun would refer unambiguously to the object.
 
-    "They" could be all that the sentence before names.
+    "They" is never clear, because it could refer to all objects in the previous sentence.
     """
     pronoun = phrases.subject_pronoun(obj)
     others = {phrases.subject_pronoun(other) for other in before.mentioned - {obj}}

@@ -175,7 +175,7 @@ class NounPhraseParser:
     ) -> Iterator[tuple[tuple[tuple[AdjectiveEntry, ...], ...], str | None, Noun]]:
         """Yield every reading of the next words as adjectives, an optional measure word and a noun.
 
-        "Orange" is an adjective and a noun. The longest comes first.
+        For example, "orange" is both an adjective and a noun. Longer readings come first.
         """
         place = self.reader.place
         group = self._alternatives()
@@ -250,8 +250,8 @@ class PropertyParser:
     def parse_properties(self, it: str | None = None, *, verbs: tuple[str, ...] = ()) -> Properties:
         """Parse a list of properties. "it" refers to the last object, initially `it`.
 
-        Where verbs are given, they may be repeated in the list: "is red and is above the cup"; and a relation may be
-        to several objects: "is above the cup and the plate".
+        If `verbs` are given, they may be repeated in the list ("is red and is above the cup"), and a relation may have
+        several objects ("is above the cup and the plate").
         """
         found: Properties = []
         while True:

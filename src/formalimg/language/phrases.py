@@ -145,8 +145,8 @@ class PhraseBuilder:
     ) -> list[PropertyPhrase]:
         """Convert properties to phrases. If `grouped`, objects with the same relation share a phrase.
 
-        `tail` becomes the object at the end, of which a relative clause can follow; `ends_in_list` says whether it ends
-        with several objects, to which another one would seem to belong.
+        Also set `tail` to the final object if a relative clause can follow it, and `ends_in_list` to whether the text
+        ends with several objects.
         """
         rendered: list[PropertyPhrase] = []
         left = list(properties)
@@ -220,7 +220,7 @@ class PhraseBuilder:
 def _group_relations(properties: list[tuple[ClaimPart, ...]], it: str | None) -> list[list[tuple[ClaimPart, ...]]]:
     """Group properties with the same relation, placing groups before alternatives and after single properties.
 
-    What `it` stands for stays apart.
+    Relations to `it` are not grouped.
     """
     groups: dict[str, list[tuple[ClaimPart, ...]]] = {}
     for prop in properties:

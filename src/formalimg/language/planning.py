@@ -40,7 +40,7 @@ class Statement:
 class Ordering(NamedTuple):
     """A sequence of objects, with the relations of each to the next and to the previous object.
 
-    They are directed, such as LeftOf, or directed and further ones; or a single alignment, which gives no order.
+    The relations include a directed one such as LeftOf, or consist of a single alignment, which implies no order.
     """
 
     objects: list[str]
@@ -76,8 +76,8 @@ def mentioned_objects(clause: Clause) -> list[str]:
 def required_objects(clause: Clause, with_clause: set[str]) -> list[str]:
     """Return the objects that must be introduced before the clause to avoid ambiguity.
 
-    Under "not" and "or" a new object would only be there in part; and after an object with a relative clause, the rest
-    of the sentence would seem to belong to it.
+    An object must not be introduced under "not" or "or". After an object with a relative clause, the rest of the
+    sentence would appear to belong to that clause.
     """
     match clause:
         case Disjunction():
@@ -118,7 +118,7 @@ class Planner:
     ) -> list[Clause]:
         """Return clauses that express all claims and introduce all new objects.
 
-        Those of a rule go on from its objects, so that each is plainly about them.
+        If `rule_objects` are given, each clause continues from one of them, so that it clearly belongs to the rule.
         """
         left = list(claims)
         clauses: list[Clause] = [*self._groups(left), *self._orderings(left), *self._shared(left)]
@@ -240,7 +240,8 @@ class Planner:
     def _next(self, clauses: list[Clause], known: set[str], recent: list[str], anchors: set[str]) -> Clause:
         """Remove and return the clause that best continues the text.
 
-        Of several, one with the subject of the last clause is best, then one about what that clause ended with.
+        Clauses about an anchor that require no unknown objects are preferred, then clauses with the subject of the
+        previous clause, then those about its last object.
         """
 
         def strangeness(place: int) -> tuple[bool, bool, int, int]:
@@ -309,7 +310,7 @@ def clear_neighbors(
 ) -> list[ObjectClaim]:
     """Return the neighbours in distinct positions that can be added to a subject without ambiguity.
 
-    Not "is inside a bus and has a spoon inside it", where "it" could be either.
+    For example, "is inside a bus and has a spoon inside it" is rejected because "it" could refer to either object.
     """
     by_place = {claim.parts[0].predicate: claim for claim in neighbors[::-1]}
     is_unclear = any(is_relation(part) for prop in properties for part in prop)

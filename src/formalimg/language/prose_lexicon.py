@@ -21,8 +21,8 @@ _OUTSIDE_CONFIG = ("Above", "Below")
 class RelationPhrase(NamedTuple):
     """The meaning of a relation phrase between two objects.
 
-    `reverse` if the second object is the subject of the predicate; `living` if the phrase is said only of the living
-    ("wearing"), False if only of things ("containing").
+    If `reverse`, the second object is the subject of the predicate. `living` is True for phrases that only apply to
+    living beings ("wearing"), and False for those that only apply to things ("containing").
     """
 
     predicate: str

@@ -44,7 +44,8 @@ _ABOUT_TEXT = re.compile(
 def find_wanted_texts(question: str) -> tuple[str, ...]:
     """Return the quoted strings of a question that only asks whether the image shows them.
 
-    None if it asks for more, such as the colour of the letters or the place of the text: "Is the text 'SALE' red?".
+    The result is empty if the question asks for more, such as the colour or position of the text: "Is the text 'SALE'
+    red?".
     """
     words = re.findall(r"[^\W_]+(?:'\w+)?", remove_quoted_texts(question).lower())
     return find_quoted_texts(question) if all(map(_ABOUT_TEXT.fullmatch, words)) else ()

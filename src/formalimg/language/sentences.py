@@ -107,7 +107,8 @@ def _choose_verb(clause: Statement, phrases: PhraseBuilder) -> str | None:
 def _neighbors(clause: Statement, phrases: PhraseBuilder, *, many: bool) -> str:
     """Return objects with their positions relative to the subject, such as "a cup to its left".
 
-    The pronoun agrees with the verb: "a bunch of keys has a hat to its right", "the keys have a hat to their right".
+    The pronoun agrees with the verb, as in "a bunch of keys has a hat to its right" and "the keys have a hat to their
+    right".
     """
     it = PRONOUNS["they" if many else phrases.names[clause.subjects[0]].noun.pronoun]
     return join_list([f"{phrases.refer(c.subject).text} {phrases.part_text(c.parts[0], it)}" for c in clause.neighbors])

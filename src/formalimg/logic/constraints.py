@@ -51,7 +51,7 @@ _Claim: TypeAlias = tuple["Formula | RelationTable", bool]
 class ConstraintBuilder:
     """Translates formulas to constraints in one world, under one semantics.
 
-    Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
+    Formulas must bind every name only once (see `rename_apart`), and the world must support all of their atoms.
     """
 
     def __init__(self, world: World, semantics: Semantics, style: str | None, structure: FormulaStructure) -> None:
@@ -65,7 +65,7 @@ class ConstraintBuilder:
     def block(self, variables: Sequence[str], formulas: Sequence[Formula], domains: Domains) -> ConstraintBlock | None:
         """Return the constraints that the formulas impose on the variables, or None if they cannot all hold.
 
-        `variables`, which range over all objects, and the variables that the formulas bind have been eliminated.
+        Both `variables`, which range over all objects, and the variables bound by the formulas are eliminated.
         """
         return self._build(variables, [(formula, True) for formula in formulas], domains)
 
@@ -281,7 +281,7 @@ class ConstraintBuilder:
     ) -> RelationTable:
         """Return a table of the free-variable values for which some assignment to `variables` makes all claims true.
 
-        The table covers the values within the domains. If `last` is among its variables, it is the last one.
+        The table is restricted to the domains. If `last` is one of its variables, it comes last.
         """
         free = dict.fromkeys([name for claim, _ in claims for name in self._free_variables(claim)])
         for name in variables:

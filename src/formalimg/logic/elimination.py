@@ -213,7 +213,7 @@ _MAX_TRIES = 200
 class ConstraintBlock:
     """The constraints assumed so far and the variables bound by `exists`.
 
-    Claims that are more than literals are postponed until the domains are as narrow as literals make them.
+    Claims that are more complex than literals are postponed until the literals have narrowed the domains.
     """
 
     __slots__ = ("bound", "domains", "graph", "postponed", "query", "relations", "tries_left", "whole")
@@ -248,9 +248,9 @@ class ConstraintBlock:
     def eliminate_bound(self) -> bool:
         """Eliminate every bound variable, preserving its effect on the others. Return False on a contradiction.
 
-        Variables with one value or one neighbour left go first. Where all are linked more tightly, domains are
-        narrowed; then a value is tried, if only a yes or no is needed, or the variable with the smallest table is
-        eliminated.
+        Variables with one value or one neighbour are eliminated first. If none are left, domains are narrowed by
+        propagation. After that, individual values are tried if only satisfiability matters; otherwise the variable with
+        the smallest table is eliminated.
         """
         relations = self.relations
         if not relations:
@@ -308,7 +308,7 @@ class ConstraintBlock:
     def _eliminate_without_tables(self, bound: Sequence[str]) -> Sequence[str] | None:
         """Eliminate variables with one value or one neighbour. Requires all relations to be binary.
 
-        Returns the bound variables that are left and still linked; None if it is impossible.
+        Return the bound variables that remain linked, or None on a contradiction.
         """
         relations, graph = self.relations, self.graph
         if graph is None:
@@ -333,8 +333,8 @@ class ConstraintBlock:
     def _try_values(self, around: Mapping[str, object]) -> bool | None:
         """Search for a solution by trying the values of the smallest domain. Return None if the search takes too long.
 
-        Most solutions, and most contradictions, are found within a few tries, much faster than by tables; tables keep
-        the few others from growing without bound.
+        Most solutions and contradictions are found within a few tries, which is much faster than building tables. The
+        limit on tries bounds the cost of the remaining cases.
         """
         name = min(around, key=lambda name: self.domains[name].bit_count())
         for value in members(self.domains[name]):

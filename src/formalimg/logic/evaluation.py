@@ -29,8 +29,8 @@ class TooHardError(FormulaError):
 class Evaluator:
     """Decides formulas in one world under one semantics, with a shared limit of `MAX_STEPS`.
 
-    Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
-    All methods but `holds` raise OutOfStepsError when no steps are left.
+    Formulas must bind every name only once (see `rename_apart`), and the world must support all of their atoms. All
+    methods except `holds` raise OutOfStepsError if the step limit is exceeded.
     """
 
     def __init__(

@@ -216,7 +216,7 @@ def complexity(formula: Formula | str) -> int:
 def component_sizes(formula: Formula | str) -> list[int]:
     """Return the number of variables in each component, in text order, omitting components without variables.
 
-    Needs no clause form, so it also works for formulas with too many clauses.
+    The clause form is not computed, so this also works for formulas with too many clauses.
     """
     _, matrix = _extract_quantifiers(as_formula(formula))
     return [len(variables) for variables, _ in group_connected(_link_variables(matrix)) if variables]
@@ -345,8 +345,8 @@ def _distribute_clauses(matrix: _Matrix) -> list[tuple[Literal, ...]]:
 def _link_variables(matrix: _Matrix) -> list[frozenset[str]]:
     """Return sets of variables that have the same connected components as the clauses.
 
-    Distributing an `or` of several parts gives clauses that each take something from every part, so that, if at least
-    two parts have variables, all of them are linked to each other.
+    Distributing an `or` yields clauses with literals from every part. If at least two parts have variables, all of
+    these variables are therefore linked.
     """
     match matrix:
         case _Conjunction(parts):

@@ -87,7 +87,7 @@ class Proof:
 def prove(formula: Formula, holds: bool, world: World, semantics: Semantics, style: str | None) -> Proof:
     """Explain why a closed formula holds or fails in a world.
 
-    Where the reasons take too many steps to find, the proof says only that.
+    If finding the reasons takes too many steps, the proof only states the verdict.
     """
     try:
         return _Prover(Evaluator(world, semantics, style)).prove(formula, {})
@@ -200,7 +200,7 @@ class _Prover:
     def conflict(self, variables: list[str], claims: list[Formula], binding: Binding) -> list[Formula]:
         """Return a minimal set of conflicting claims, including the class claims of the objects that they mention.
 
-        The last one is the first claim of the text that cannot hold together with those before it.
+        The last claim in the result is the first one in text order that conflicts with those before it.
         """
 
         def possible(chosen: list[Formula]) -> bool:

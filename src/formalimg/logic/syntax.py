@@ -133,8 +133,8 @@ CREDIT_UNIT = 720_720
 class CountLimits(NamedTuple):
     """The numbers of objects allowed by a count or its negation, and the credit for other numbers.
 
-    A number that is not allowed is worth the smaller of it and the nearest allowed one, divided by the larger: 2 of 3
-    cups are worth 2/3, and so are 3 cups where 2 were needed. That is 0 where nothing is there or nothing is allowed.
+    A number that is not allowed earns the ratio between it and the nearest allowed number: both 2 of 3 cups and 3 cups
+    instead of 2 earn 2/3. The ratio is 0 if nothing is present or nothing is allowed.
     """
 
     least: int

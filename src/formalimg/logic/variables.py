@@ -92,7 +92,8 @@ class FreshNames:
 def rename_apart(formula: Formula) -> Formula:
     """Rename the variables of a closed formula so that each quantifier binds a unique name.
 
-    The first quantifier of a name keeps it; later ones get `_1`, `_2`, … Spans are kept.
+    The first quantifier that binds a name keeps it, and later ones receive the suffixes `_1`, `_2` and so on. Spans are
+    preserved.
     """
     bound = bound_variables(formula)
     if len(set(bound)) == len(bound):
@@ -190,7 +191,7 @@ class ForallParts(NamedTuple):
 class FormulaStructure:
     """Cache of free variables, conjunct groups and flattened claims, keyed by formula identity for speed.
 
-    It may be used by several threads. Keep it only as long as the formulas.
+    Instances may be shared between threads and should not outlive the formulas.
     """
 
     def __init__(self) -> None:
@@ -210,7 +211,7 @@ class FormulaStructure:
     def groups(self, formula: Formula) -> tuple[ConjunctGroup, ...]:
         """Return the conjuncts of a formula, grouped so that no two groups share a variable bound by its `exists`.
 
-        Each group can be decided by itself, so that it links only those of the other variables that it mentions.
+        Each group can be decided separately and only links the variables that it mentions.
         """
         cached = self._groups.get(id(formula))
         if cached is None or cached[0] is not formula:
@@ -281,8 +282,8 @@ class FormulaStructure:
 def narrow_counts(formula: Formula) -> Formula:
     """Move conjuncts that do not mention the counted variable out of each count.
 
-    The rest is said outside: it links no variables to the counted one, and tables of counts stay small. The formula
-    must bind every name only once.
+    The moved conjuncts are placed outside of the count, which keeps the tables of counts small. The formula must bind
+    every name only once.
     """
     formula = map_children(formula, narrow_counts)
     if not isinstance(formula, Count):

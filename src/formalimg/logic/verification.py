@@ -42,7 +42,7 @@ class Verification:
     def explain(self) -> str:
         """Return the proof or refutation as text that fits on one or two screens.
 
-        One line, if it takes too many steps to find.
+        If finding the reasons takes too many steps, the text is a single line.
         """
         return render_proof(self.proof)
 
@@ -248,7 +248,7 @@ def _with_title(margin: str, title: str, lines: list[str]) -> Iterator[str]:
 def _visible_parts(proof: Proof) -> Iterator[Proof]:
     """Yield the parts of a proof that are rendered on their own line.
 
-    The parts of an `and` are listed in its place. That an object has the words of its description is left out.
+    The parts of an `and` replace it. Literals that only repeat the description of an object are omitted.
     """
     for part in proof.parts:
         if isinstance(part.formula, And) and part.candidate is None:

@@ -148,7 +148,7 @@ class OutOfStepsError(Exception):
 class WorldQuery:
     """The remaining step limit and the row cache for deciding one formula in a world.
 
-    Rows are cached, because a hard formula reads the same ones again and again.
+    Rows are cached because hard formulas read them repeatedly.
 
     Attributes:
         world: the world.
@@ -281,7 +281,7 @@ def join(
 ) -> RelationTable:
     """Join relations into a table over the variables, restricted to their domains.
 
-    Each row that is examined is a step, and one more for every four relations and variables.
+    Each examined row costs one step, plus one for every four relations and variables.
     """
     if not variables:
         return RelationTable((), {(): 1})

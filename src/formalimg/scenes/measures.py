@@ -34,8 +34,8 @@ class _SortedObjects(NamedTuple):
 class Ranking:
     """The objects of a scene ranked by one measure. Sets of objects are represented as bit sets.
 
-    Most formulas leave each variable a few objects: an object is measured when it is first asked about, and all are
-    sorted when it is first asked about many.
+    Most formulas restrict each variable to a few objects. Objects are therefore measured on first access, and sorted
+    only when many of them are queried together.
     """
 
     __slots__ = ("_boxes", "_get", "_order", "_values")

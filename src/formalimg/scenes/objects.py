@@ -63,7 +63,7 @@ ATTRIBUTE_KINDS = tuple(ATTRIBUTE_PREDICATES.values())
 class SceneObject:
     """An object in a scene, with its class, box and attributes.
 
-    A colour (material, shape) that is None or "other" is none of the vocabulary's.
+    A colour, material or shape of None or "other" is outside the vocabulary.
     """
 
     label: str
@@ -155,7 +155,7 @@ def write_grounding(
 def _plain_object(entry: object) -> SceneObject | None:
     """Parse an object with only a label, colour and box. Return None if the entry requires full validation.
 
-    Nearly all objects are like this, and a reward reads many: the full check takes three times as long.
+    Nearly all objects have this form, and full validation takes three times as long.
     """
     if type(entry) is not dict or entry.keys() != _PLAIN:
         return None

@@ -32,8 +32,8 @@ class SceneGroup:
     def pairs(self, predicates: Iterable[str]) -> dict[str, NDArray[np.bool]]:
         """Return the truth tables of binary predicates, by scene, first object and second object.
 
-        Of predicates that boxes decide only, and of none if arrays would round the numbers. What is said of objects
-        that a scene does not have is arbitrary.
+        Only predicates that are decided from boxes are included, and none if arrays would round the coordinates.
+        Entries for absent objects are arbitrary.
         """
         tables = {name: self._measures.pairs(BINARY_RULES[name]) for name in predicates if name in BINARY_RULES}
         return {name: table for name, table in tables.items() if table is not None}

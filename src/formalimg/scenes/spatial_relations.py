@@ -171,8 +171,8 @@ def find_carrier(relation: SceneRelation) -> tuple[int, int] | None:
 def axiom_violations(scene: Scene, margin: int = 0) -> list[str]:
     """Return all axiom violations of a scene with recorded relations.
 
-    Besides the axioms of single relations: an object has one place at most, nothing carries itself, also not through
-    others, and boxes overlap only where one object carries the other, directly or through others.
+    In addition to the axioms of single relations, an object has at most one carrier, no object carries itself directly
+    or indirectly, and boxes overlap only if one object carries the other, directly or indirectly.
     """
     relations = sorted(scene.relations or ())
     boxes = [obj.box for obj in scene.objects]
@@ -292,7 +292,7 @@ class SeenScene(Scene):
 def with_seen_relations(scene: Scene, formula: Formula) -> Scene:
     """Return the scene with the relations of a formula that can be detected from its boxes.
 
-    A scene that records relations stays what it is, and one of whose relations boxes do not decide all that are used.
+    The scene is returned unchanged if it records relations or if the formula uses a relation that boxes cannot decide.
     """
     used = {atom.predicate for atom in atoms(formula)} & RECORDED_PREDICATES
     if scene.relations is not None or not used or not used <= SEEN_RULES.keys():

@@ -236,7 +236,7 @@ def _closed(
 ) -> dict[Claim, AssertedFact]:
     """Return the closure of all facts under the conditionals.
 
-    The old rules have been applied to what is settled, so only objects with new facts are tried again.
+    Existing rules have already been applied to the settled facts, so only objects with new facts are considered again.
     """
     known = dict(settled)
     for fact in added:
@@ -279,7 +279,7 @@ def _with_broader(known: Iterable[Claim], ontology: Ontology) -> set[Claim]:
 def _applications(condition: Conditional, objects: Iterable[str], held: set[Claim]) -> Iterator[dict[str, str]]:
     """Yield the substitutions under which the antecedent of a conditional is satisfied.
 
-    Conditions on one variable of a `forall` (or none) are read; those on several together are left alone.
+    Only conditions with at most one `forall` variable are applied.
     """
     antecedent = condition.antecedent.facts
     universal = sorted(condition.spoken & condition.universal)

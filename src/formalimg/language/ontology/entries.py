@@ -36,7 +36,7 @@ class Grip(NamedTuple):
 class Inside(NamedTuple):
     """The interior of a class: the classes that fit, and the width of the opening and the available length (cm).
 
-    `shallow`: what is in it is also on it, as in a boat or on a plate.
+    If `shallow`, objects inside are also on it, as in a boat or on a plate.
     """
 
     admits: frozenset[str]
@@ -64,7 +64,7 @@ class Worn(NamedTuple):
 class ClassEntry:
     """The properties and abilities of a class.
 
-    `broader` names the classes that it also is: every man is a person.
+    `broader` lists the superclasses. For example, every man is a person.
     """
 
     name: str

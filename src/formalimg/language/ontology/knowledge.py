@@ -53,7 +53,8 @@ class Ontology:
     def partners(self, predicate: str, cls: str, role: Literal["first", "second"] = "first") -> tuple[str, ...]:
         """Return the classes that can be related to a class. `partners("In", "key")` returns what can contain a key.
 
-        With `role="second"` the class comes second: `partners("In", "cup", "second")` are those that fit in a cup.
+        If `role` is "second", the class is the second argument: `partners("In", "cup", "second")` returns what fits in
+        a cup.
         """
         if role == "first":
             return tuple(other for other in self.entries if self.can(predicate, cls, other))

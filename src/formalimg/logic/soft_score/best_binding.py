@@ -126,7 +126,8 @@ class _PrenexComponent(NamedTuple):
 class _PreparedPrenex(NamedTuple):
     """A prenex form with its components, literals, object-requiring clauses and total weight.
 
-    A clause that holds weighs `credit_unit` times its weight: CREDIT_UNIT if there are counts, otherwise 1.
+    A satisfied clause contributes `credit_unit` times its weight, where `credit_unit` is CREDIT_UNIT if there are
+    counts and 1 otherwise.
     """
 
     parts: tuple[_PrenexComponent, ...]
@@ -204,7 +205,7 @@ class PreparedFormula:
     def shares(self, scenes: Sequence[World], styles: Sequence[str | None] | None = None) -> list[float | FormulaError]:
         """Return the share for each scene. Several times faster than calling `share` in a loop.
 
-        Where a scene cannot decide the formula, the error that `share` would raise stands in place of its share.
+        If a scene cannot decide the formula, its result is the error that `share` would raise.
         """
         image_styles = [None] * len(scenes) if styles is None else styles
         results: list[float | FormulaError] = [0.0] * len(scenes)
@@ -230,7 +231,7 @@ class PreparedFormula:
     ) -> Mapping[int, float]:
         """Return the shares of the chosen scenes whose verification agrees with the minimax game.
 
-        Empty if they have to be scored one by one.
+        The result is empty if the scenes must be scored one by one.
         """
         from formalimg.logic.soft_score.group_game import TooLargeForGroupsError, group_values
         from formalimg.logic.soft_score.group_verify import TooWideForGroupsError
@@ -284,7 +285,7 @@ class PreparedFormula:
     def _game(self, scene: World, style: str | None, passed: bool) -> _Game:
         """Play the minimax game in a scene, counting every clause if the formula holds.
 
-        Verification and the game must agree: a reward must never come from one of them being wrong.
+        Verification and the game must agree, so that an error in one of them never produces a reward.
         """
         game = self._play_components(self._prenex, scene, style)
         if passed and self.credit == "earned" and game.weight < game.prenex.weight:

@@ -268,7 +268,7 @@ def evaluate_empty_scene(
 ) -> tuple[ClauseResult, ...]:
     """Evaluate clauses in an empty scene, where clauses about objects hold only if the whole formula does.
 
-    Where nothing can be earned, because objects are asked for, the others do not count either.
+    If `earns` is False because the formula requires objects, the other clauses do not count either.
     """
     results = []
     for clause, kind, weight, _ in clauses:

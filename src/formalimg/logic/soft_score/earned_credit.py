@@ -143,8 +143,8 @@ def instance_conditions(
 ) -> dict[str, InstanceCondition]:
     """Return the conditions of the strict `forall`s, by variable.
 
-    Of a condition that speaks of other variables, only what must be so in any case is kept: the instance may be related
-    to whatever object of the right class. What is less than the condition only lets a clause count sooner.
+    If a condition mentions other variables, only its necessary part is used: the instance may be related to any object
+    of the right class. A weaker condition can only make a clause count sooner.
     """
     clauses_of: dict[str, list[Clause]] = {}
     classes_of: dict[str, tuple[str, ...]] = {}

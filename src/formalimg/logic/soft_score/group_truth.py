@@ -1,7 +1,7 @@
 """Compute truth tables of literals for a group of scenes, with the scenes along the first axis.
 
-The scenes of a group differ in their number of objects. Each table is as wide as the largest scene needs, and nothing
-holds of the objects that a smaller scene does not have.
+The scenes of a group may have different numbers of objects. Tables are padded to the size of the largest scene, and all
+entries for absent objects are False.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells:
 def _forall_candidates(bounds: ForallBounds, truth: TruthTables, unit: int, ties: IntArray) -> list[int]:
     """Return the candidate objects for a `forall` variable, based on the literals that mention no other variable.
 
-    Mostly, these are the objects to which its condition applies: others break no clause.
+    These are usually the objects that meet the condition of the `forall`, since other objects violate no clause.
     """
     low, high = (bounds.bounds @ truth.rows(1, bounds.rows) + bounds.open_weight) * unit + ties
     return _possible_minima(low, high)
@@ -275,8 +275,8 @@ class _Minimax:
     def order(self, later: Sequence[int], payoffs: Sequence[Payoff]) -> list[int] | None:
         """Return the elimination order of the later variables, or None if a table would be too large.
 
-        The last ones go first. Of neighbours in the prefix that belong to the same player, whose order does not matter,
-        the one which leaves the smallest table.
+        Later variables are eliminated first. Among adjacent variables of the same player, whose order does not matter,
+        the one that leaves the smallest table is eliminated first.
         """
         scopes = [frozenset(payoff.variables) for payoff in payoffs]
         remaining = list(later)

@@ -64,8 +64,8 @@ def elimination_steps(
 ) -> tuple[EliminationStep, ...]:
     """Return the steps that eliminate all variables of the game.
 
-    The last variables go first. If `reorder`, of neighbours in the prefix that belong to the same player, whose order
-    does not change the value of the game, the one that joins the fewest variables goes first.
+    Later variables are eliminated first. If `reorder`, adjacent variables of the same player may be swapped, which does
+    not change the value of the game, and the variable that joins the fewest others is eliminated first.
     """
     tables = list(enumerate(scopes))
     remaining = list(range(len(kinds)))

@@ -55,7 +55,7 @@ class PayoffTable(NamedTuple):
 class ClausePayoff(NamedTuple):
     """Payoff of a clause, computed on demand: its weight where any of its literals holds, otherwise 0.
 
-    With counts, literals have their shares of CREDIT_UNIT instead, and the best of them counts.
+    If there are counts, each literal has a share of CREDIT_UNIT and the largest share is used.
     """
 
     variables: tuple[int, ...]
@@ -149,8 +149,8 @@ class TruthTables:
     def clause_payoffs(self, component: IndexedComponent) -> list[Payoff]:
         """Return the payoffs of all clauses in a component.
 
-        A clause counts more than all classes together: so a best play satisfies the most clauses, and among such plays
-        the most literals about classes.
+        A clause pays more than all class literals together. The best play therefore maximizes satisfied clauses first
+        and class literals second.
         """
         numbers: type[np.integer] = np.int16 if component.max_payoff < 2**15 else np.int64
         payoffs: list[Payoff] = []

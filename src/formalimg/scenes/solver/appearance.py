@@ -25,7 +25,7 @@ def assign_words(
 ) -> list[SceneObject]:
     """Create objects with the given boxes, sampling any words that the formula leaves open.
 
-    Words that the formula leaves open are sampled, each at most once until all have been used.
+    Each word is sampled at most once until all words have been used.
     """
     rng = random.Random(f"looks {seed}")
     known_words = vocabulary("knolling").words
@@ -67,7 +67,7 @@ _MAX_SIDE = 420
 def fit_aspects(formula: Formula, scene: Scene, reading: Reading, style: str | None) -> Scene:
     """Adjust boxes to the natural aspect ratios of their classes where the formula still holds by the same margin.
 
-    Centres do not move, so rows and columns stay aligned; a pen becomes long and thin in its place.
+    Centres do not move, so rows and columns stay aligned.
     """
     for number, obj in enumerate(scene.objects):
         for box in _natural_boxes(obj):
@@ -85,7 +85,8 @@ def fit_aspects(formula: Formula, scene: Scene, reading: Reading, style: str | N
 def _natural_boxes(obj: SceneObject) -> Iterator[Box]:
     """Yield boxes with the same centre in order of preference, starting with the most natural.
 
-    These have the same area, are shrunk, or are small; then the same half-way to the natural aspect ratio.
+    The boxes have the natural aspect ratio and the same area, a smaller area or the minimum size, followed by the same
+    variants halfway to the natural aspect ratio.
     """
     width, height = obj.box.xmax - obj.box.xmin, obj.box.ymax - obj.box.ymin
     if obj.label not in drawable_classes() or not width or not height:

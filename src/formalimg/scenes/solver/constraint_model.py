@@ -256,7 +256,7 @@ class _ConstraintModel(ClaimModel):
     def same_literal(self, atom: GroundAtom) -> Any:
         """Return a literal for whether the two objects of an atom are identical.
 
-        None where the atom would not then be true whatever the margin.
+        Return None if identity alone would not make the atom true for every margin.
         """
         if not self.attempt.reading.margin or len(atom.objects) != 2 or holds_reflexively(atom.predicate) != atom.holds:
             return None

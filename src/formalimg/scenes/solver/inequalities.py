@@ -33,7 +33,7 @@ _WHOLE = 1000  # areas are compared in thousandths
 class Term(NamedTuple):
     """A measure of the first (0) or second (1) object, multiplied by a factor.
 
-    Lengths count double, so that centres are integers.
+    Lengths are doubled to keep centres integral.
     """
 
     factor: int
@@ -220,8 +220,9 @@ def keeps_margin(
 ) -> bool:
     """Return whether a formula holds in a scene with every relevant relation satisfied by a margin.
 
-    This is about the relations that its truth depends on; those that must fail are kept from holding in the same way.
-    The margin is a length on the canvas; areas are compared with half as many per cent. A reading has its own margins.
+    Relations are relevant if the truth of the formula depends on them, and those that must fail must also do so by the
+    margin. The margin is a length on the canvas, and areas must differ by half that number in percent. A `Reading`
+    specifies its own margins.
     """
     if isinstance(formula, str):
         formula = parse(formula)

@@ -195,7 +195,7 @@ def free_boxes(
 ) -> list[BoxVariables]:
     """Create boxes that must not overlap.
 
-    Where a box has one of the `own_literals` and it is false, the box coincides with another and may overlap it.
+    If a box has a literal in `own_literals` that is false, it coincides with another box and may overlap it.
     """
     count = len(own_literals)
     boxes = [FreeBox(model, layout, preferred) for preferred in initial_boxes(count, rng)]

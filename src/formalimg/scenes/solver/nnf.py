@@ -59,7 +59,7 @@ class Each:
 class Every:
     """A strict `forall`: every object must satisfy the exception or the consequent.
 
-    If `needs_instance`, some object meets the condition.
+    If `needs_instance`, at least one object must satisfy the condition.
     """
 
     variable: str
@@ -101,7 +101,7 @@ def build_claim(formula: Formula, selection: frozenset[int] | None = None) -> Cl
 def conjuncts(formula: Formula) -> list[Formula]:
     """Return the conjuncts of a formula in text order, including those nested in `exists` and `forall`.
 
-    A strict `forall` gives its condition (some object must meet it) and the conjuncts of its consequent.
+    A strict `forall` contributes its condition, which some object must satisfy, and the conjuncts of its consequent.
     """
     reader = _ClaimBuilder(None)
     reader.conjunct(expand_distinct(formula), True)
@@ -258,7 +258,7 @@ _MAX_NEEDS = 500
 class Need(NamedTuple):
     """A number of objects required for each combination of objects bound to the enclosing variables.
 
-    Each variable stands for the class its objects must have, None where any object counts.
+    `around` lists the required class for each enclosing variable, or None if any object counts.
     """
 
     label: str | None

@@ -178,7 +178,7 @@ class SceneVariables:
     def add_separations(self, gap: int) -> None:
         """Require distinct objects to be separated along at least one axis.
 
-        Atoms can exclude some of these separations.
+        Atoms may exclude some of these separations.
         """
         edges: tuple[tuple[Measure, Measure], ...] = (("xmax", "xmin"), ("ymax", "ymin"))
         for earlier, later in combinations(range(self.slots.count), 2):

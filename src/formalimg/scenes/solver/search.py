@@ -352,8 +352,8 @@ Impossible: TypeAlias = Callable[[frozenset[int]], bool]
 def minimal_conflict(count: int, impossible: Impossible) -> list[int]:
     """Return the indices of conjuncts that contradict each other, none of which can be omitted.
 
-    All conjuncts together must be impossible. Halves are left out before single conjuncts (QuickXplain), since most
-    have no part in the conflict.
+    The conjunction of all conjuncts must be impossible. The QuickXplain algorithm discards halves before single
+    conjuncts, since most conjuncts are not part of the conflict.
     """
     return sorted(_run_quickxplain((), False, tuple(range(count)), impossible))
 
