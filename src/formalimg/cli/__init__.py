@@ -23,7 +23,7 @@ STOPPED = "stopped; nothing is half-written, and the same command starts again"
 
 
 def main() -> None:
-    """Run the command line. User errors print a message and exit with code 2; bugs show a traceback."""
+    """Run the command line. User errors print a message and exit with code 2. Bugs show a traceback."""
     try:
         from formalimg.cli.application import run_application
 

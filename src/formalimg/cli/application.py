@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def run_application() -> None:
-    """Run the command line. User errors print a message and exit with code 2; bugs show a traceback."""
+    """Run the command line. User errors print a message and exit with code 2. Bugs show a traceback."""
     with handle_interrupts():
         prepare_streams()
         # Our arrays are small: several threads for each would only be in each other's way. Before numpy loads.

@@ -1,4 +1,4 @@
-"""`formalimg items census`: count what the items of a suite contain."""
+"""`formalimg items census`: count the features of the items in a suite."""
 
 from __future__ import annotations
 

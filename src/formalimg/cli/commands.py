@@ -184,7 +184,7 @@ def command_group(entries: Mapping[str, CommandEntry], parents: tuple[str, ...] 
             return [*entries]
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:
-            """Write the commands of each section, without importing them."""
+            """Write the commands of each section without importing them."""
             width = max(map(len, entries))
             for section in dict.fromkeys(entry.section for entry in entries.values()):
                 with formatter.section(section):

@@ -42,7 +42,7 @@ class ClauseParser:
         self.predicates = PropertyParser(reader, words, self.parse_object, self.parse_class)
 
     def begin_rule(self, core: NounPhraseCore) -> str:
-        """Begin a rule about every object of a kind, which extends to the end of the sentence."""
+        """Begin a rule about every object described by a noun phrase. The rule extends to the end of the sentence."""
         variable, guard = self.noun_phrases.introduce(core._replace(measured=True))
         self.rule = Rule(variable, guard, DescriptionBlock())
         guard += self.parse_relative_clause(variable)
@@ -179,7 +179,7 @@ class ClauseParser:
         self.relate([pair if is_next else pair[::-1] for pair in pairwise(objects)], predicate)
 
     def relate(self, pairs: list[tuple[str, str]], predicate: str) -> None:
-        """Add the claim that in each pair, the first is related to the second."""
+        """Add a claim for each pair that its first object is related to its second."""
         for first, second in pairs:
             self.add_claims([first], [(ClaimPart(predicate, (second,)),)])
 

@@ -12,7 +12,7 @@ from formalimg.logic.variables import free_variables
 
 
 def clause_in_words(clause: str, formula: str, suite: str) -> str:
-    """Return a clause of a formula as English, such as "A cup is to the left of a fork." for `(LeftOf ?a ?b)`.
+    """Express a clause of a formula in English, such as "A cup is to the left of a fork." for `(LeftOf ?a ?b)`.
 
     The classes and quantifiers of the variables are taken from the formula.
     """
@@ -31,7 +31,7 @@ def clause_in_words(clause: str, formula: str, suite: str) -> str:
 
 
 def clause_question(clause: str, formula: str, suite: str) -> str:
-    """Return a clause as a yes/no question, such as "Are there exactly three red cups?".
+    """Express a clause as a yes/no question, such as "Are there exactly three red cups?".
 
     The arguments and errors are the same as for `clause_in_words`.
     """

@@ -302,7 +302,7 @@ class PropertyParser:
         return ClaimPart(adjective.predicate, (adjective.word,), positive)
 
     def parse_relation(self) -> str:
-        """Parse the phrase of a relation, without its object."""
+        """Parse a relation phrase without its object."""
         predicate = self.reader.take_meaning(self.lexicon.predicate_phrases)
         if predicate is None or predicate not in self.lexicon.relations:
             self.reader.fail("a relation")

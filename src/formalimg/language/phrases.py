@@ -180,7 +180,7 @@ class PhraseBuilder:
         return rendered
 
     def kind_of(self, part: ClaimPart) -> str:
-        """Return the kind of a property: class, like, where, size or doing."""
+        """Return the kind of a property (class, like, where, size or doing)."""
         if part.predicate in self.lexicon.relations:
             return self.lexicon.relations[part.predicate].kind
         if part.predicate in self.lexicon.places:

@@ -40,7 +40,7 @@ class ProseObject(NamedTuple):
 
     @property
     def noun(self) -> Noun:
-        """The noun that names the object."""
+        """The noun of the object."""
         return self.core.noun
 
 
@@ -97,7 +97,7 @@ class ProseDraft:
         return found
 
     def begin_rule(self, core: NounPhraseCore) -> ProseObject:
-        """Begin a rule about every object of a kind."""
+        """Begin a rule about every object described by a noun phrase."""
         found = self._object(core, len(self.rules) + 1, universal=True)
         self.rules.append(found)
         self.guards += [(found.rule, claim) for claim in _claims(found)]

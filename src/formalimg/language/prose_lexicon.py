@@ -59,7 +59,7 @@ class ProseLexicon:
         return (*sorted(known), *(other for other, word in self.synonyms.items() if word in known))
 
     def is_living(self, noun: Noun) -> bool:
-        """Return whether objects of a class are living, so that they can hold things and "sit" or "lie" is a state."""
+        """Return whether the noun denotes living beings, which can hold things, sit or lie."""
         return noun.word in self.words.living
 
     def wears(self, wearer: Noun, garment: Noun) -> bool:

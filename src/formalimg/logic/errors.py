@@ -38,7 +38,7 @@ class SourceText:
 
 
 class Span(NamedTuple):
-    """A range of source text, by offsets: `start` is its first character, `end` is past its last."""
+    """A range of source text: `start` is the offset of its first character and `end` the offset past its last."""
 
     source: SourceText
     start: int
@@ -60,7 +60,7 @@ class Span(NamedTuple):
         return self.source.text[self.start : self.end]
 
     def excerpt(self) -> str:
-        """Return two lines: the source line (cropped if long) and carets under the range."""
+        """Return the source line, cropped if long, followed by a line of carets under the range."""
         line, column = self.source.line_and_column(self.start)
         whole = self.source.line_text(line)
         first = column - 1
@@ -120,7 +120,7 @@ class Problem:
         return f"line {self.line}, column {self.column}: {self.message}"
 
     def render(self) -> str:
-        """Return the message, then the source line with carets under the position."""
+        """Return the message followed by the source line with carets under the position."""
         return f"{self}\n{self.span.excerpt()}"
 
     def to_json(self) -> dict[str, object]:
@@ -129,7 +129,7 @@ class Problem:
 
 
 class FormulaError(FormalimgError, ValueError):
-    """Raised if a formula is invalid; `problems` lists everything that is wrong with it."""
+    """Raised if a formula is invalid. `problems` lists everything that is wrong with it."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

@@ -80,7 +80,7 @@ class Evaluator:
             return sum(1 << obj for obj in allowed)
 
     def numbers(self, count: Count, variables: tuple[str, ...]) -> dict[tuple[int, ...], int]:
-        """Return the count for each assignment of the free variables; zero counts are omitted."""
+        """Return the number of objects for each assignment of the free variables, omitting zero counts."""
         name = count.variable.name
         try:
             domains = dict.fromkeys([*variables, name], self._builder.everything)

@@ -92,7 +92,7 @@ _Matrix: TypeAlias = Literal | _Conjunction | _Disjunction
 
 @dataclass(frozen=True)
 class Clause:
-    """One conjunct of the prenex form: a literal, or a disjunction of literals."""
+    """A conjunct of the prenex form, which is a literal or a disjunction of literals."""
 
     literals: tuple[Literal, ...]
 
@@ -147,7 +147,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Component:
-    """Clauses connected by shared variables, with the quantifiers of those variables."""
+    """Clauses connected by shared variables, with the quantifiers that bind them."""
 
     prefix: tuple[Quantifier, ...]
     clauses: tuple[Clause, ...]
@@ -164,7 +164,7 @@ class Component:
 
 @dataclass(frozen=True)
 class PrenexForm:
-    """A formula in prenex form: the conjunction of its components."""
+    """A formula in prenex form, represented as a conjunction of components."""
 
     components: tuple[Component, ...]
 
@@ -204,12 +204,12 @@ def to_prenex(formula: Formula | str) -> PrenexForm:
 
 
 def clauses(formula: Formula | str) -> list[Clause]:
-    """Return the clauses of a formula: the conjuncts of its prenex form."""
+    """Return the clauses of a formula, which are the conjuncts of its prenex form."""
     return list(to_prenex(formula).clauses)
 
 
 def complexity(formula: Formula | str) -> int:
-    """Return K: the number of variables in the largest component of the formula."""
+    """Return the complexity K, which is the number of variables in the largest component."""
     return max(component_sizes(formula), default=0)
 
 

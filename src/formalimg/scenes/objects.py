@@ -99,7 +99,7 @@ _NUMBERS = frozenset({int, float})
 
 
 class SceneError(FormalimgError, ValueError):
-    """Raised if a scene cannot be read; `problems` lists everything that is wrong with it."""
+    """Raised if a scene cannot be read. `problems` lists everything that is wrong with it."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)

@@ -1,4 +1,4 @@
-"""Scenes: objects with a class, attributes and a box, against which formulas are verified."""
+"""Scenes of objects with classes, attributes and boxes, against which formulas are verified."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class ClearScene(Scene):
 
     @staticmethod
     def grouped(scenes: Sequence[Scene]) -> None:
-        """Return None, as `pairs` does."""
+        """Return None, like `pairs`."""
 
     def _is_clear(self, predicate: str, first: int, second: int) -> bool:
         return fits_axiom(predicate, self.objects[first].box, self.objects[second].box, self.margin)

@@ -225,7 +225,7 @@ class _EntryReader:
             raise OntologyError(f"{where}: unknown {kind} {word!r}" + (f", did you mean {near!r}?" if near else ""))
 
     def admitted(self, where: str, table: Mapping[str, Any]) -> frozenset[str]:
-        """Return the classes listed in `of`, excluding those listed in `except`."""
+        """Return the classes in the `of` list without those in the `except` list."""
         excepted = self.words(f"{where}.except", table.get("except", []), "class")
         return frozenset(self.words(f"{where}.of", table["of"], "class")) - frozenset(excepted)
 

@@ -104,7 +104,7 @@ def _reached(start: str, onward: Mapping[str, list[str]]) -> dict[str, None]:
 
 
 def _two_places(situation: Situation, steps: list[PlacementStep], report: PlausibilityReport) -> None:
-    """Report objects in or on two incompatible places. A bowl in a refrigerator is compatible with both."""
+    """Report objects that are in or on two places, neither of which can contain the other."""
     onward = _onward(steps)
     homes: dict[str, list[PlacementStep]] = defaultdict(list)
     for step in steps:
