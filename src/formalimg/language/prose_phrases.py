@@ -333,7 +333,7 @@ class ProsePhrases(ProseNouns):
         return phrase if phrase and phrase.living is not None else None
 
     def _fits(self, phrase: RelationPhrase, subject: ProseObject) -> bool:
-        """Return whether an object can perform the action. Only living beings hold and wear; only things contain."""
+        """Return whether an object can perform the action. Only living beings hold or wear. Only things contain."""
         living = self.prose.is_living(subject.noun)
         return phrase.living is None or phrase.living == living
 
