@@ -1,4 +1,4 @@
-"""The command line: one file per command, each a thin layer over the library.
+"""The command line, with one module per command that wraps the library.
 
 Exit codes of every command: 0 success, or the formula holds; 1 problems found, it does not hold, or nothing was made or
 scored; 2 wrong usage or unreadable input; 130 interrupted or over budget.
@@ -23,7 +23,7 @@ STOPPED = "stopped; nothing is half-written, and the same command starts again"
 
 
 def main() -> None:
-    """Run the command line: user errors print one clear message and exit with 2, bugs keep their traceback."""
+    """Run the command line. User errors print a message and exit with code 2. Bugs show a traceback."""
     try:
         from formalimg.cli.application import run_application
 
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _end_process(code: object) -> None:
-    """End without waiting for a step or the loading of a local model that a stopped command gave up."""
+    """Exit immediately if a stopped command has left local model work running."""
     pools = sys.modules.get("formalimg.models.local.device_pool")
     if pools is None or not pools.has_work_under_way():
         return

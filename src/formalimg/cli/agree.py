@@ -161,7 +161,7 @@ def _draw(
     figures: Path | None,
     formats: Sequence[FigureFormat],
 ) -> None:
-    """Write the figures of all studies; each of several studies has its own numbered folder."""
+    """Write the figures of all studies, using a numbered subfolder for each if there are several."""
     if figures is None:
         return
     from formalimg.reports.figures.studies import study_figures

@@ -247,7 +247,7 @@ def annotate_command(
 
 
 def _default_folder(folders: Sequence[Path], suffix: str | None) -> Path:
-    """Return the default study folder: outside the runs folder, since a study is not a run."""
+    """Return the default study folder, which is outside of the runs folder."""
     name = default_study_name(folders, suffix) if suffix and (len(folders) == 1 or suffix == "correction") else ""
     if not name:
         missing = next((folder for folder in folders if not folder.exists()), None)

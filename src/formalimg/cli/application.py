@@ -1,4 +1,4 @@
-"""Run the application: Ctrl-C, streams that cannot be used, and errors become one line and an exit code."""
+"""Run the application and convert interrupts, broken streams and errors to a message and an exit code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def run_application() -> None:
-    """Run the command line: user errors print one clear message and exit with 2, bugs keep their traceback."""
+    """Run the command line. User errors print a message and exit with code 2. Bugs show a traceback."""
     with handle_interrupts():
         prepare_streams()
         # Our arrays are small: several threads for each would only be in each other's way. Before numpy loads.
@@ -57,7 +57,7 @@ def run_application() -> None:
 
 
 def error_text(error: FormalimgError) -> str:
-    """Return the message of an error: one line, unless it lists problems or findings below each other."""
+    """Return the message of an error, on one line unless it lists several problems or findings."""
     from formalimg.models.secrets import redact  # here, so that commands start faster
 
     lists_several = hasattr(error, "problems") or hasattr(error, "findings")
@@ -75,7 +75,7 @@ def _run_command() -> None:
 
 
 def _print_error(message: str) -> None:
-    """Print an error, where that is possible: standard error may be a full disk, too."""
+    """Print an error, ignoring failures to write to standard error."""
     try:
         print(f"error: {message}", file=sys.stderr, flush=True)
     except OSError:
@@ -87,14 +87,14 @@ _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT,
 
 
 def _end_without_output(code: int) -> NoReturn:
-    """Exit without letting the interpreter flush what could not be written."""
+    """Exit without flushing standard output, which could not be written."""
     if sys.stdout:
         _discard(sys.stdout.fileno())
     sys.exit(code)
 
 
 def _discard(descriptor: int) -> None:
-    """Let everything that is still written to a stream vanish."""
+    """Redirect a file descriptor to the null device."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
@@ -103,7 +103,7 @@ _IMPORTLIB = "<frozen importlib"
 
 @contextmanager
 def handle_interrupts() -> Iterator[None]:
-    """Handle Ctrl-C, where Python would: a process that was started to ignore it, or has a handler, keeps that."""
+    """Handle Ctrl-C while the context is active, unless the process ignores it or has a custom handler."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
@@ -118,16 +118,16 @@ def handle_interrupts() -> Iterator[None]:
 
 
 def report_interrupt() -> None:
-    """Print that the command was stopped, on a line of its own."""
+    """Print on standard error that the command was stopped."""
     with suppress(OSError, ValueError):  # nobody may be there to read it
         print(STOPPED, file=sys.stderr, flush=True)
 
 
 def _on_interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt, or end at once where modules are being imported.
+    """Raise KeyboardInterrupt, or exit immediately during an import.
 
-    Libraries turn exceptions during their import into other ones, or go on without what they could not import. A run
-    can be killed at any time, so nothing is lost.
+    During an import, libraries may convert the exception or continue without the module. Runs can be interrupted at any
+    time without data loss.
     """
     while frame is not None:
         if frame.f_code.co_filename.startswith(_IMPORTLIB):
@@ -137,7 +137,7 @@ def _on_interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _on_unraisable(unraisable: UnraisableHookArgs) -> None:
-    """End where KeyboardInterrupt was raised in a finalizer, which cannot raise anything."""
+    """Exit if KeyboardInterrupt was raised in a finalizer, where it would be ignored."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         _end_at_once()
     sys.__unraisablehook__(unraisable)

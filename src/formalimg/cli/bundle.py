@@ -1,4 +1,4 @@
-"""`formalimg share bundle` and `formalimg share verify`: results as one file that can be cited, and checked."""
+"""`formalimg share bundle` and `formalimg share verify`: pack runs into a citable file and verify it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`calibrate`: choose the gate threshold of groups by human labels."""
+"""`formalimg cf-world calibrate`: choose the gate threshold of each group from human labels."""
 
 from __future__ import annotations
 

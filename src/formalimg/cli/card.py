@@ -1,4 +1,4 @@
-"""`formalimg share card`: the model-card section of a run."""
+"""`formalimg share card`: write the model-card section of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`formalimg items census`: count what the items of a suite contain."""
+"""`formalimg items census`: count the features of the items in a suite."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ def census_command(
 
 
 def show_census(suite: str, items: Sequence[Item[Any]]) -> None:
-    """Print how often everything occurs."""
+    """Print the number of occurrences of each feature in the items."""
     for line in suite_of(suite).census_lines(items) or (f"{len(items)} items of {suite}",):
         echo(line)

@@ -1,4 +1,4 @@
-"""`formalimg certify`: measure a grounder or a judge on drawings whose content is known, and notice when it changes."""
+"""`formalimg certify`: measure a grounder or judge on drawings with known content, and detect changes."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _check_options(
 def _print(
     found: Certificate | JudgeCertificate | AnchorSet, out: Path | None, as_json: bool, require: float | None
 ) -> int:
-    """Print what was measured, write it to a file if one is named, and return the exit code."""
+    """Print a certificate or anchor result, write it to a file if requested, and return the exit code."""
     from formalimg._util.io import atomic_write_text
     from formalimg.judges.certificates.anchors import AnchorSet, anchor_text
 
@@ -188,7 +188,7 @@ def _print(
 
 
 class _Measured(NamedTuple):
-    """Who is measured, how many images it is shown, how many questions these take, and what measures it."""
+    """The party to be measured, the numbers of images and questions, and the function that measures it."""
 
     party: Grounder | Judge
     images: int
@@ -230,7 +230,7 @@ def _judge(
 
 
 def _arranger(judge: Judge, suite: str, scenes: int, seed: int) -> Callable[[], list[FlippedScene]]:
-    """Return what arranges the scenes when it is first called, which takes up to a minute, and keeps them."""
+    """Return a function that arranges the scenes on its first call and caches them."""
     from formalimg.judges.certificates.flipped_scenes import flipped_scenes
 
     @cache
@@ -286,15 +286,15 @@ def _anchor(
 
 
 def _questions(judge: Judge, items: Sequence[Item[Any]], images: int) -> int:
-    """Return how many questions so many images of each item take."""
+    """Return the number of questions needed for the given number of images of each item."""
     of_item = getattr(judge, "questions", None)
     return images * sum(map(of_item, items)) if of_item else 0
 
 
 def _print_expectation(measured: _Measured, *, always: bool) -> None:
-    """Print in one line how many images and questions it takes, what it costs and how long it lasts.
+    """Print the expected images, questions, cost and duration on one line.
 
-    A grounder that asks nobody costs nothing and takes seconds, which is said only if it is to be said always.
+    Nothing is printed for a grounder that asks no questions, unless `always` is True.
     """
     from formalimg.runs.prepared_run import question_cost
 
@@ -310,7 +310,7 @@ def _print_expectation(measured: _Measured, *, always: bool) -> None:
 
 
 def _print_estimate(measured: _Measured) -> None:
-    """Print how many images would be looked at, how many questions that takes, and about what it costs."""
+    """Print the number of images and questions and the estimated cost."""
     from formalimg.cli.run_output import dollars
     from formalimg.runs.prepared_run import question_cost
 

@@ -83,7 +83,7 @@ def check_command(
 
 
 def _check_questions(suite: str, files: Sequence[str], as_json: bool) -> int:
-    """Print what is odd in files of question graphs; return 1 if anything is, else 0."""
+    """Print problems in question graph files. Return 1 if there are any, otherwise 0."""
     if not files:
         raise FormalimgError("there is nothing to check: name a file of questions")
     findings = []

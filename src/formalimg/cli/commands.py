@@ -1,4 +1,4 @@
-"""All commands: their sections, summaries and examples, and the application that imports them when they are used.
+"""All commands with their sections, summaries and examples, and the application that loads them lazily.
 
 Commands and options are listed under headings: commands under the one they are registered with, options under their
 `rich_help_panel`. Help stays plain text, so that names such as formalimg[web] are not read as markup.
@@ -31,24 +31,24 @@ _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose options are listed in sections, and which takes `--verbose`."""
+    """A command with sections of options in its help and a `--verbose` option."""
 
     example = ""
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """Write how the command is called, and an example."""
+        """Write the usage line and an example."""
         super().format_usage(ctx, formatter)
         if self.example:
             program, _, arguments = self.example.partition(" ")
             formatter.write_usage(program, arguments, prefix="Example: ")
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters of the command, and `--verbose` before `--help`."""
+        """Return the parameters of the command, with `--verbose` inserted before `--help`."""
         *params, help_option = super().get_params(ctx)
         return [*params, _verbose_option(), help_option]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; errors that quote them show no API key, and what is missing is explained."""
+        """Parse the arguments, explaining missing ones and removing API keys from error messages."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
@@ -62,7 +62,7 @@ class GroupedCommand(TyperCommand):
             raise
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command, unless a path that it was given is no file or folder."""
+        """Run the command after checking that its path arguments are regular files or folders."""
         for value in ctx.params.values():
             for path in value if isinstance(value, list | tuple) else (value,):
                 if isinstance(path, Path):
@@ -70,13 +70,13 @@ class GroupedCommand(TyperCommand):
         return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, then the options of each section, then the options without one."""
+        """Write the arguments, followed by the options grouped by section."""
         for title, entries in self.help_sections(ctx).items():
             with formatter.section(title):
                 formatter.write_dl([(name, text) for _, name, text in entries])
 
     def help_sections(self, ctx: Any) -> dict[str, list[tuple[Any, str, str]]]:
-        """Return the parameters with their names and texts in the help, by section."""
+        """Return the parameters by section, with the names and help texts to display."""
         sections: dict[str, list[tuple[Any, str, str]]] = {title: [] for title in ("Arguments", *SECTIONS)}
         rest: list[tuple[Any, str, str]] = []
         for param in self.get_params(ctx):
@@ -105,7 +105,7 @@ _DEFAULT_IN_PARENTHESES = re.compile(r"\[default: \((.*?)\)")
 
 
 def _readable(name: str, text: str) -> tuple[str, str]:
-    """Return a line of help without types of Python, limits that nobody meets, and parentheses around defaults."""
+    """Simplify a help entry by removing Python types, unreachable limits and extra parentheses."""
     for python, word in _PYTHON_TYPES.items():
         name = name.replace(f" {python}", f" {word}") if name.startswith("-") else _ARGUMENT_TYPE.sub("", name)
     text = _NO_LIMIT.sub(r"x>=\1", _ANY_SEED.sub("", text))
@@ -113,7 +113,7 @@ def _readable(name: str, text: str) -> tuple[str, str]:
 
 
 class CommandEntry(NamedTuple):
-    """A command of the command line, or a group of commands."""
+    """A command or command group."""
 
     summary: str
     """One line for the list of commands."""
@@ -127,7 +127,7 @@ class CommandEntry(NamedTuple):
     """The commands of a group."""
 
     def load(self, name: str, parents: tuple[str, ...] = ()) -> Any:
-        """Import the command and build it."""
+        """Import and build the command."""
         if self.commands is not None:
             return _build_group(name, self, parents)
         module, _, attribute = (self.target or f"{name}:{name}_command").partition(":")
@@ -145,7 +145,7 @@ class CommandEntry(NamedTuple):
 
 
 class _LazyCommands(MutableMapping[str, Any]):
-    """Commands by name, imported on first access: `formalimg run` does not load the other commands."""
+    """Mapping of command names to commands, which are imported on first access."""
 
     def __init__(self, entries: Mapping[str, CommandEntry], parents: tuple[str, ...]) -> None:
         self._entries, self._parents = entries, parents
@@ -170,21 +170,21 @@ class _LazyCommands(MutableMapping[str, Any]):
 
 
 def command_group(entries: Mapping[str, CommandEntry], parents: tuple[str, ...] = ()) -> type[TyperGroup]:
-    """Return the class of a group with these commands, listed under their headings."""
+    """Return a group class with the given commands, listed by section."""
 
     class LazyGroup(TyperGroup):
-        """A group whose commands are imported when they are used."""
+        """A group that imports its commands on demand."""
 
         def __init__(self, **settings: Any) -> None:
             super().__init__(**settings)
             self.commands = _LazyCommands(entries, parents)
 
         def list_commands(self, ctx: Any) -> list[str]:
-            """Return the names of all commands, in their order."""
+            """Return the names of all commands in their defined order."""
             return [*entries]
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:
-            """Write the commands of each section, without importing them."""
+            """Write the commands of each section without importing them."""
             width = max(map(len, entries))
             for section in dict.fromkeys(entry.section for entry in entries.values()):
                 with formatter.section(section):
@@ -214,7 +214,7 @@ def _build_group(name: str, entry: CommandEntry, parents: tuple[str, ...]) -> An
 
 @cache
 def _verbose_option() -> Any:
-    """Return the option `--verbose`, made by typer itself: how options are built differs between its versions."""
+    """Return the `--verbose` option, built by typer for compatibility with its different versions."""
     only = typer.Typer(add_completion=False)
 
     @only.command()
@@ -239,7 +239,7 @@ def _verbose_option() -> Any:
 
 
 def configure_logging(verbosity: int) -> None:
-    """Log our own events to standard error: INFO for 1, DEBUG for 2 or more, warnings otherwise."""
+    """Log events of formalimg to standard error. Verbosity 1 means INFO and 2 or more means DEBUG."""
     logger = logging.getLogger("formalimg")
     logger.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)])
     if verbosity and not logger.handlers:

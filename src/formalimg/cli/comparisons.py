@@ -1,4 +1,4 @@
-"""Comparisons for `agree`, `report` and `gate`: two judges, or human ratings and a judge; and their options."""
+"""Compare judges with each other or with human ratings, for `agree`, `report` and `gate`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ ExcludeInattentive: TypeAlias = Annotated[
 def compare_judge_pairs(
     runs: list[Path], judges: tuple[str, str] | None, profile: Profile
 ) -> Iterator[JudgeAgreement | JudgeScoreAgreement]:
-    """Yield the comparison of two judges on each run, by pass and fail or by score."""
+    """Yield the comparison of two judges for each run, by verdict or by score."""
     from formalimg.benchmarks.registry import suite
     from formalimg.human_eval.agreement.judge_agreement import compare_judges
     from formalimg.runs.reader import open_run
@@ -98,7 +98,7 @@ def compare_with_ratings(
     profile: Profile,
     rule: ComplianceRule | None = None,
 ) -> list[HumanStudy]:
-    """Compare a rating study with each judge; corrected boxes belong to one judge."""
+    """Compare a rating study with each judge. Box corrections can be compared with one judge only."""
     from formalimg.human_eval.agreement.boxes import BoxStudy
     from formalimg.human_eval.agreement.studies import study_human_ratings
     from formalimg.human_eval.ratings import human_ratings
@@ -122,7 +122,7 @@ def compare_with_ratings(
 
 
 class SaidByPeople(NamedTuple):
-    """What people say about the images of runs: studies that compare it with judges, and one label for each image."""
+    """Human ratings of runs: studies that compare them with judges, and labels for each image."""
 
     studies: list[HumanStudy]
     labels: dict[Path, RunLabels]
@@ -135,7 +135,7 @@ def read_human_ratings(
     exclude_inattentive: float | None,
     profile: Profile,
 ) -> SaidByPeople:
-    """Read human ratings of runs for a report, from studies, files of ratings, and files of labels."""
+    """Read human ratings for a report from studies, rating files and label files."""
     if not ratings and not labels:
         return SaidByPeople([], {})
     from formalimg.human_eval.agreement.image_labels import merge_labels, read_image_labels
@@ -159,9 +159,9 @@ def read_human_ratings(
 
 
 def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
-    """Return the runs of the rated suite, where runs of several suites are reported together.
+    """Return the runs whose suite was rated, or all runs if the ratings match none of them.
 
-    All of them if the ratings name no run: reading the ratings then reports what is wrong.
+    If all runs are returned, reading the ratings reports the mismatch.
     """
     from formalimg.runs.reader import open_run
 
@@ -177,7 +177,7 @@ def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
 
 
 def _rated_runs(ratings: Path) -> set[str]:
-    """Return the runs, or their models, that a study or a table names."""
+    """Return the names of the rated runs or models in a study or table."""
     from formalimg.human_eval.manifest import read_study_manifest
 
     if ratings.is_dir():
@@ -192,7 +192,7 @@ def _rated_runs(ratings: Path) -> set[str]:
 
 
 def _runs_by_judge(runs: list[Path], judges: Sequence[str]) -> Iterator[list[StoredRun]]:
-    """Yield the runs opened with the last judge; or once with each of the judges that are named."""
+    """Yield the runs opened with their last judge, or once for each of the given judges."""
     from formalimg.human_eval.agreement.judge_agreement import find_judge
     from formalimg.runs.reader import open_run
 

@@ -1,4 +1,4 @@
-"""`formalimg config`: the defaults in force, where they come from, and which projects may decide more."""
+"""`formalimg config`: show the defaults in force and their sources, and trust projects."""
 
 from __future__ import annotations
 

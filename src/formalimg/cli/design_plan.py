@@ -1,4 +1,4 @@
-"""The table of designs of `formalimg plan --power`: what finds a true difference of two models, cheapest first."""
+"""The design table of `formalimg plan --power`: designs that detect a true difference, cheapest first."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SIZES = 30
 
 
 class PlannedSuite(NamedTuple):
-    """What is planned for: a suite's title, the number of its items, and that of its levels."""
+    """The title of a suite and its numbers of items and levels."""
 
     title: str
     items: int
@@ -46,7 +46,7 @@ class PlannedSuite(NamedTuple):
 def design_table(
     suite: PlannedSuite, goal: Goal, spread: AnswerSpread, costs: PlanCosts, source: str, *, is_default: bool
 ) -> Table:
-    """Return the designs that find a difference of two models, cheapest first."""
+    """Return a table of designs that detect a difference between two models, cheapest first."""
     designs = sorted(_designs(suite, goal, spread, costs), key=costs.rank)
     is_priced = bool(costs.parties) or costs.rating is not None
     is_short = any(design.items > suite.items for design in designs)
@@ -98,7 +98,7 @@ def _designs(suite: PlannedSuite, goal: Goal, spread: AnswerSpread, costs: PlanC
 
 
 def _round_up(design: Design, suite: PlannedSuite) -> Design:
-    """Return the design with as many items at each level."""
+    """Round the number of items up so that every level has the same number."""
     items = suite.levels * ceil(design.items / suite.levels)
     return design._replace(items=items, labelled=items if design.labelled else 0)
 
@@ -106,7 +106,7 @@ def _round_up(design: Design, suite: PlannedSuite) -> Design:
 def _cheapest_corrected(
     suite: PlannedSuite, goal: Goal, spread: AnswerSpread, costs: PlanCosts, images: int
 ) -> Design | None:
-    """Return the cheapest number of judged items, and of labelled ones among them; None if all are not enough."""
+    """Return the cheapest design that corrects a judge with labels, or None if no size is sufficient."""
     sizes = {suite.items * n // _SIZES // suite.levels * suite.levels for n in range(1, _SIZES + 1)}
     designs = (
         plan_corrected_design(goal, spread, items, images, 1, suite.levels)
@@ -123,7 +123,7 @@ def _decided_by(design: Design) -> str:
 
 
 def _shortage(suite: PlannedSuite, design: Design, goal: Goal, spread: AnswerSpread) -> str:
-    """Return the power with all items of the suite, where a design needs more."""
+    """Return a note on the achievable power if a design needs more items than the suite has."""
     if design.items <= suite.items:
         return ""
     largest = design._replace(items=suite.items, labelled=suite.items if design.labelled else 0)
@@ -131,7 +131,7 @@ def _shortage(suite: PlannedSuite, design: Design, goal: Goal, spread: AnswerSpr
 
 
 def _recommendation(suite: PlannedSuite, designs: list[Design], costs: PlanCosts) -> str:
-    """Return which design to take: the cheapest that follows people and fits the suite."""
+    """Return a note that recommends the cheapest design with human labels that fits the suite."""
     by_people = [design for design in designs if design.labelled and design.items <= suite.items]
     if not by_people:
         return (
@@ -149,7 +149,7 @@ def _recommendation(suite: PlannedSuite, designs: list[Design], costs: PlanCosts
 
 
 def _remarks(goal: Goal, spread: AnswerSpread) -> Iterator[str]:
-    """Yield what raters and images are worth."""
+    """Yield notes on the relative value of raters and images."""
     single, several = (majority_labels(spread.people, raters) for raters in (1, _FEW_RATERS))
     ratio = _FEW_RATERS * several.relative_variance / single.relative_variance
     yield (

@@ -1,4 +1,4 @@
-"""`diagnose`: explain failures on changed worlds."""
+"""`formalimg cf-world diagnose`: explain failures on changed worlds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of an installation: packages, suites, statistics, providers, and a run whose every verdict is known.
+"""Check an installation: packages, suites, statistics, providers and a run with known verdicts.
 
 If one of the known answers comes out differently, the evaluator is broken, and no number can be trusted.
 """
@@ -47,7 +47,7 @@ class DoctorCheck(NamedTuple):
 
 
 def run_checks() -> Iterator[DoctorCheck]:
-    """Run all checks of this installation, one by one."""
+    """Yield the results of all checks of this installation."""
     yield DoctorCheck("python", "fine", f"{platform.python_version()} on {sys.platform}, {os.cpu_count()} cores")
     yield from _packages()
     yield _run_check("known answers", _known_answers)
@@ -57,7 +57,7 @@ def run_checks() -> Iterator[DoctorCheck]:
 
 
 class BrokenError(Exception):
-    """A check whose result is not the expected one."""
+    """Raised if a check produces an unexpected result."""
 
 
 def _run_check(name: str, check: Callable[[], str]) -> DoctorCheck:
@@ -93,7 +93,7 @@ def _statistics() -> str:
 
 
 def _packages() -> Iterator[DoctorCheck]:
-    """Check the packages that formalimg requires without extras."""
+    """Check that the packages required without extras are installed."""
     required = [requirement for requirement in requires("formalimg") or () if "extra ==" not in requirement]
     for name in sorted(re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0] for requirement in required):
         try:
@@ -103,7 +103,7 @@ def _packages() -> Iterator[DoctorCheck]:
 
 
 def _providers() -> Iterator[DoctorCheck]:
-    """Check which extras are installed and which keys are set, by provider. The keys themselves are never read."""
+    """Check installed extras and API keys by provider, without reading the keys."""
     for provider in list_providers():
         if provider.missing:
             yield DoctorCheck(f"{provider.name}/…", "absent", "; ".join(provider.missing))
@@ -112,7 +112,7 @@ def _providers() -> Iterator[DoctorCheck]:
 
 
 class KnownAnswer(NamedTuple):
-    """A verdict that is known, and the one that came out."""
+    """An expected verdict and the verdict obtained."""
 
     asks: str  # a description
     expected: str  # pass, fail or unscored; with the predicates of the clauses that fail, where that is known
@@ -120,12 +120,12 @@ class KnownAnswer(NamedTuple):
 
     @property
     def right(self) -> bool:
-        """Whether it came out as expected."""
+        """Whether the verdict is as expected."""
         return self.expected == self.found
 
 
 def check_known_answers(judge: Judge) -> list[KnownAnswer]:
-    """Draw the known scenes, store and judge them as in any run, and compare the verdicts."""
+    """Draw, store and judge the known scenes, and return the expected and actual verdicts."""
     known = tomllib.loads((files("formalimg.cli") / "known_answers.toml").read_text(encoding="utf-8"))["answer"]
     items = [
         Item[object]("knolling", str(number), 1, entry["asks"], FormulaSpec.of(parse(entry["formula"])))

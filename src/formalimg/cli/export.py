@@ -1,4 +1,4 @@
-"""`formalimg export`: export a suite, its prompts, train and test files for a trainer, or a run."""
+"""`formalimg export`: export a suite, its prompts, training files or a run."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ _FORMATS: Mapping[str, PromptFormat] = {"txt": "txt", "jsonl": "jsonl", "csv": "
 
 
 class Selected(NamedTuple):
-    """Which images of a suite: `--levels`, `--per-level`, `--samples`."""
+    """The images selected from a suite by `--levels`, `--per-level` and `--samples`."""
 
     levels: str | None
     per_level: int | None
@@ -278,7 +278,7 @@ def _export_run(run: Path, out: Path, name: str | None, judge: str | None) -> No
 
 
 def _refuse(what: str, options: Mapping[str, object]) -> None:
-    """Refuse options that are for the other kind of export."""
+    """Raise an error if an option of a different kind of export is set."""
     unsupported = [option for option, value in options.items() if value]
     if unsupported:
         raise FormalimgError(f"an export of {what} has no {unsupported[0]}: leave it out")

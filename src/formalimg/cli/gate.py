@@ -1,4 +1,4 @@
-"""`formalimg gate`: let a pipeline go on only with a model that is no worse than a baseline."""
+"""`formalimg gate`: fail a pipeline unless a model is no worse than a baseline."""
 
 from __future__ import annotations
 

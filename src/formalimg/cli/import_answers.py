@@ -1,4 +1,4 @@
-"""`formalimg import`: answers and ratings that were made elsewhere become runs and studies."""
+"""`formalimg import`: convert external answers and ratings to runs and studies."""
 
 from __future__ import annotations
 

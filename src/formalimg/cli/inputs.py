@@ -1,4 +1,4 @@
-"""Read formulas and scenes named on the command line: from files, standard input or the argument itself."""
+"""Read formulas and scenes from files, standard input or command-line arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True)
 class Instruction:
-    """A formula as text, with its name and the K its file states."""
+    """The text of a formula with its name and the complexity K stated in its file."""
 
     name: str
     text: str | bytes
@@ -43,7 +43,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def instruction_paths(path: str) -> list[str]:
-    """Return the path itself, or the instruction files in a folder, numbers in numeric order."""
+    """Return the path itself, or the instruction files in a folder in natural order."""
     folder = Path(path)
     if path in (STANDARD_INPUT, "") or not folder.is_dir():
         return [path]
@@ -54,7 +54,7 @@ def instruction_paths(path: str) -> list[str]:
 
 
 def read_instruction(path: str) -> Instruction:
-    """Read a file with a formula, or a published instance: JSON with `dsl` and `k`."""
+    """Read a formula from a text file or from a published instance in JSON with `dsl` and `k`."""
     data = read_bytes(path)
     if path.endswith(".json"):
         instance = _parse_json(data, path)
@@ -66,7 +66,7 @@ def read_instruction(path: str) -> Instruction:
 
 
 def formula_argument(argument: str) -> Instruction:
-    """Return the formula of an argument: text begins with a parenthesis or a comment, anything else is a file."""
+    """Parse an argument as a formula if it begins with a parenthesis or comment, and otherwise as a file name."""
     if argument.lstrip().startswith(("(", ";")) or not argument.strip():
         return Instruction("formula", argument)
     try:
@@ -79,7 +79,7 @@ def formula_argument(argument: str) -> Instruction:
 
 
 def detect_vocabulary(instruction: Instruction, suite: str | None = None) -> Vocabulary:
-    """Return the vocabulary that a formula is written in; raise an error with all problems if none fits."""
+    """Return the vocabulary of a formula, or raise an error with all problems if no vocabulary fits."""
     choices = [vocabulary(name) for name in ([suite] if suite else vocabulary_names())]
     findings = [check(instruction.text, candidate) for candidate in choices]
     best = min(range(len(choices)), key=lambda choice: len(findings[choice]))

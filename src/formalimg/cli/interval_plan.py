@@ -1,4 +1,4 @@
-"""The table of images for a wanted half width of `formalimg plan --width`."""
+"""The table of `formalimg plan --width`: the images needed for intervals of a given half width."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from formalimg.types import Item, Table
 
 
 def interval_table(suite: str, items: Sequence[Item[Any]], width: float, cost: PlanCosts, *, labels: bool) -> Table:
-    """Return what intervals of this half width need, on these items."""
+    """Return a table of the images and labels needed for intervals of the given half width."""
     about = suite_of(suite)
     counts = Counter(item.level for item in items)
     number, available = len(counts), min(counts.values())

@@ -143,7 +143,7 @@ def _judge_groundings(
     out: Path | None,
     is_published: bool,
 ) -> list[tuple[Path, Judge]]:
-    """Make a run of the grounding files of each model."""
+    """Create and judge a run for the grounding files of each model."""
     from formalimg.benchmarks.loader import load
     from formalimg.benchmarks.registry import suite, suite_names
     from formalimg.judges.grounding_files import GroundedImages, GroundingFileJudge, find_grounding_folders
@@ -179,7 +179,7 @@ def _judge_groundings(
 
 
 def _report_unknown(folder: GroundingFolder, items: Sequence[Item[object]]) -> None:
-    """Say which files belong to no item; refuse a folder where none does."""
+    """Warn about files that match no item. Raise an error if none of them match."""
     ids = [item.id for item in items]
     unknown = folder.unknown_files(ids, folder.samples(ids))
     listed = ", ".join(unknown[:_SHOWN]) + (" …" if len(unknown) > _SHOWN else "")

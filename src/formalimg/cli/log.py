@@ -1,4 +1,4 @@
-"""`formalimg share log`, and `--log-to` of `run`: runs in experiment trackers."""
+"""`formalimg share log` and the `--log-to` option: log runs to experiment trackers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def log_command(
 
 
 def read_trackers(names: Sequence[str] | None) -> list[Tracker]:
-    """Return the trackers of these names; errors show before anything is done."""
+    """Open the named trackers, so that errors are raised before any work is done."""
     if not names:
         return []
     from formalimg.reports.sharing.trackers import read_tracker
@@ -60,7 +60,7 @@ def log_runs(
     failures: int | None = None,
     profile: Profile | None = None,
 ) -> None:
-    """Log runs, each with the verdicts of a judge, and print where they are."""
+    """Log each run with the verdicts of a judge, and print the locations."""
     if not trackers:
         return
     from formalimg.reports.sharing.trackers import MAX_FAILURES, log_run, read_tracked_run

@@ -1,4 +1,4 @@
-"""Errors of values on the command line in words of our own: some versions of typer repeat those of pydantic."""
+"""Error messages for invalid option values, independent of the typer and pydantic versions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KINDS = {"int": "a whole number", "float": "a number", "bool": "yes or no"}
 
 
 def value_problem(error: BaseException) -> str | None:
-    """Return what is wrong with a value and what to give; None for errors that are not pydantic's."""
+    """Return a message for an invalid value, or None if the error does not come from pydantic."""
     details = getattr(error.__cause__, "errors", None)
     if details is None or type(error.__cause__).__name__ != "ValidationError":
         return None

@@ -1,4 +1,4 @@
-"""Options shared by several commands, by the section of the help screen in which they are listed."""
+"""Options shared by several commands, by section of the help screen."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MAX_PROCESSES = 1024
 
 
 def key_value_option(flag: str, whose: str, panel: str | None = None) -> Any:
-    """Return the option, repeatable, that gives a model, judge, writer or grounder its own options."""
+    """Return a repeatable option that passes KEY=VALUE settings to a model, judge, writer or grounder."""
     text = f"Option of the {whose}."
     return typer.Option(flag, metavar="KEY=VALUE", help=text, show_default=False, rich_help_panel=panel)
 
 
 def _known_suite(context: typer.Context, name: str) -> str:
-    """Refuse an unknown suite before missing options: what is typed first is what is wrong first."""
+    """Validate the suite name early, so that it is reported before missing options."""
     return name if context.resilient_parsing else suite(name).name  # the former while a command line is completed
 
 
@@ -246,7 +246,7 @@ Arguments = TypeVar("Arguments")
 def parameters_of(
     arguments: Callable[..., Arguments],
 ) -> Callable[[Callable[[Arguments], None]], Callable[..., None]]:
-    """Give a command the fields of a dataclass as its parameters; it is called with an instance."""
+    """Return a decorator that exposes the fields of a dataclass as the parameters of a command."""
     hints = get_type_hints(arguments, include_extras=True)
     parameters = [
         Parameter(
@@ -282,7 +282,7 @@ def read_options(pairs: Sequence[str] | None) -> dict[str, str]:
 
 
 def options_of(options: Sequence[str] | None, number: int, judges: int) -> dict[str, str]:
-    """Return the options of the judge with this number (from 1), out of the options of all judges."""
+    """Return the options that apply to the judge with the given number, starting from 1."""
     numbered = [(found[1], found[2]) for text in options or () if (found := _NUMBERED_OPTION.fullmatch(text))]
     unknown = next((who for who, _ in numbered if who is not None and int(who) > judges), None)
     if unknown is not None:
@@ -328,7 +328,7 @@ LOOPBACK = "127.0.0.1"
 
 @contextmanager
 def require_web_extra(what: str) -> Iterator[None]:
-    """Turn a missing dependency of the sites into a one-line error that says what to install."""
+    """Convert a missing web dependency to an error with installation instructions."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -340,5 +340,5 @@ def require_web_extra(what: str) -> Iterator[None]:
 
 
 def print_address(address: str) -> None:
-    """Print the URL of a site, and how to stop it."""
+    """Print the URL of a site and how to stop the server."""
     echo(f"{address}  (Ctrl+C ends it)")

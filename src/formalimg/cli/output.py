@@ -1,4 +1,4 @@
-"""Write results: terminal tables, text files, images and figures; and the options that choose between them."""
+"""Write results as tables, text files, images and figures, with the options that control the output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def require_image_name(path: Path) -> None:
-    """Raise an error if no image can be written to this path, before the work is done."""
+    """Raise an error if the path is not suitable for an image file."""
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
         raise FormalimgError(f"cannot draw into {path}: give a name such as out.png")
     if not path.parent.is_dir():
@@ -31,7 +31,7 @@ def require_image_name(path: Path) -> None:
 
 
 def save_image(image: Image, path: Path) -> None:
-    """Save an image; the suffix of the path chooses the format."""
+    """Save an image in the format given by the file suffix."""
     try:
         image.save(path)
     except OSError as error:
@@ -55,7 +55,7 @@ OutputFile = Annotated[
 
 
 def output_format(format: StudyFormat | None, out: Path | None, what: str) -> StudyFormat:  # noqa: A002
-    """Return the output format: the requested one, or the one of the file suffix."""
+    """Return the requested output format, or infer it from the file suffix."""
     if format or not out:
         return format or "terminal"
     known = _FORMATS_BY_SUFFIX.get(out.suffix.lower())
@@ -69,7 +69,7 @@ def output_format(format: StudyFormat | None, out: Path | None, what: str) -> St
 def write_output(
     form: StudyFormat, out: Path | None, text: Callable[[], str], table: Callable[[], RenderableType]
 ) -> None:
-    """Write a text to a file and print its name, or print the text; terminal tables are as wide as the terminal."""
+    """Write text to a file and print its path, or print the text or terminal table."""
     from formalimg._util.io import atomic_write
 
     if out is not None:
@@ -83,7 +83,7 @@ def write_output(
 
 @contextmanager
 def open_runs(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
-    """Open run folders with the judge of this name or number; None for the last judge of each."""
+    """Open run folders with a judge selected by name or number, or with the last judge if None."""
     from formalimg.human_eval.agreement.judge_agreement import find_judge
     from formalimg.runs.reader import open_run
 
@@ -105,7 +105,7 @@ FiguresAs = Annotated[
 
 
 def figure_formats(figures: Path | None, listed: str) -> tuple[FigureFormat, ...]:
-    """Parse the formats of figures, so that errors show before any work; empty without figures."""
+    """Parse and validate the figure formats. Return an empty tuple if no figures are requested."""
     if figures is None:
         return ()
     from formalimg.reports.figures.figure_files import parse_figure_formats  # here, so that other commands start faster
@@ -114,7 +114,7 @@ def figure_formats(figures: Path | None, listed: str) -> tuple[FigureFormat, ...
 
 
 def write_figures(drawings: Sequence[Figure], folder: Path, formats: Sequence[FigureFormat], empty_reason: str) -> None:
-    """Write figures, and report them on standard error.
+    """Write figures and print a summary on standard error.
 
     Raises:
         FormalimgError: if there are none, for the given reason; or if they cannot be written.

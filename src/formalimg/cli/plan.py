@@ -1,4 +1,4 @@
-"""`formalimg plan`: how many images and labels a wanted precision or power needs, and about what that costs."""
+"""`formalimg plan`: estimate the images, labels and costs for a desired precision or power."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def plan_command(
 def _require_one_plan(
     goal: Goal | None, width: float | None, labels: bool, pilot: tuple[Path, Path] | None, study: Path | None
 ) -> None:
-    """Refuse options of different plans."""
+    """Raise an error if options of different kinds of plan are combined."""
     if goal is not None and (width is not None or labels):
         raise FormalimgError("--width and --labels plan an interval, --power and --difference a test: give one of them")
     if pilot is not None and goal is None:
@@ -169,7 +169,7 @@ def _power_table(
     pilot: tuple[Path, Path] | None,
     study: Path | None,
 ) -> Table:
-    """Return the designs that find a difference."""
+    """Return the table of designs that detect a difference."""
     from formalimg.benchmarks.registry import suite as suite_of
     from formalimg.cli.design_plan import PlannedSuite, design_table
     from formalimg.stats.variance_components import DEFAULT_SPREAD

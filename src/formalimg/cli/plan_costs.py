@@ -1,4 +1,4 @@
-"""About what the images, verdicts and ratings of a plan cost."""
+"""Estimated costs of the images, verdicts and ratings in a plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class PlanCosts(NamedTuple):
-    """Prices in US dollars, and of whom."""
+    """Prices in US dollars for images, verdicts and ratings, with the names of the model and judge."""
 
     image: float | None  # of an image to make; None if unknown, 0 if no model is named
     verdict: float | None  # of a verdict; the same
@@ -22,7 +22,7 @@ class PlanCosts(NamedTuple):
     def of(
         cls, model: ImageModel | None, judge: Judge | None, items: Sequence[Item[Any]], rating: float | None
     ) -> PlanCosts:
-        """Return the prices of a model and a judge for these items."""
+        """Compute the prices of a model and a judge for the given items."""
         from formalimg.models.base import Usage
         from formalimg.models.pricing import price_of
         from formalimg.runs.prepared_run import question_cost
@@ -37,17 +37,17 @@ class PlanCosts(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether model and judge have a price."""
+        """Whether the prices of the model and judge are known."""
         return self.image is not None and self.verdict is not None
 
     def text(self, images: int) -> str:
-        """Return what so many images with their verdicts cost in all."""
+        """Return the formatted total cost of the given number of images with verdicts."""
         if self.image is None or self.verdict is None:
             return "unknown"
         return f"${images * (self.image + self.verdict):,.2f}"
 
     def design_text(self, design: Design) -> str:
-        """Return what a design costs; a plus stands for ratings without a price."""
+        """Return the formatted cost of a design, with a plus sign if the price of ratings is unknown."""
         if self.image is None or self.verdict is None:
             return "unknown"
         dollars = design.total_images * (self.image + self.verdict * design.has_judge)
@@ -55,9 +55,10 @@ class PlanCosts(NamedTuple):
         return f"${dollars:,.2f}" + ("+" if design.ratings and self.rating is None else "")
 
     def rank(self, design: Design) -> float:
-        """Return what designs are ordered by: their cost. A rating without a price counts as an image with its verdict.
+        """Return the sort key of a design, which is its cost with substitutes for unknown prices.
 
-        Images of unknown price count as a rating; without any price, both count 1.
+        An unpriced rating costs as much as an image with its verdict, and an unpriced image as much as a rating. If no
+        prices are known, both cost 1.
         """
         image, verdict, rating = self.image, self.verdict, self.rating
         if not self.parties or image is None or verdict is None:

@@ -1,4 +1,4 @@
-"""The prices that `--price` gives, and the check that no price is missing where there is a budget."""
+"""Parse the `--price` option, and require prices if there is a budget."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Roles: TypeAlias = Mapping[str, Sequence[str]]
 
 
 class GivenPrices:
-    """The prices on a command line, as options of the models that they are for."""
+    """Prices from the command line, provided as model options."""
 
     def __init__(self, given: Sequence[str] | None, roles: Roles) -> None:
-        """Read prices such as `judge=0.15/0.60` or `openai/my-model=0.04`."""
+        """Parse prices such as `judge=0.15/0.60` or `openai/my-model=0.04`."""
         self._prices: dict[str, str] = {}
         known = [name for names in roles.values() for name in names]
         for text in given or ():
@@ -33,13 +33,13 @@ class GivenPrices:
             self._prices[who] = price
 
     def option(self, role: str, name: str) -> dict[str, str]:
-        """Return the option `price` of the model of this name, or nothing; its name goes before what it does."""
+        """Return the `price` option of a model, if any. A price by model name takes precedence over one by role."""
         price = self._prices.get(name, self._prices.get(role))
         return {} if price is None else {"price": price}
 
 
 def require_prices(budget: float | None, parties: Sequence[Identified], *, per_image: bool = False) -> None:
-    """Refuse a budget if a price is unknown, before anything is paid for."""
+    """Raise an error if there is a budget and the price of any party is unknown."""
     from formalimg.models.pricing import UNKNOWN_PRICE, price_of
     from formalimg.models.spending import advise_on_unknown_price
 

@@ -1,4 +1,4 @@
-"""The progress bar of commands other than runs, on standard error."""
+"""Progress bar on standard error, for commands other than runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from formalimg._util.text import visible
 
 @contextmanager
 def progress_bar(title: str, total: int | None = None) -> Iterator[Callable[..., None]]:
-    """Show a progress bar from the first step on; yield a callback for the numbers of steps done and of all."""
+    """Show a progress bar and yield a callback that sets the completed and total numbers of steps."""
     from rich.console import Console  # here, so that other commands start faster
     from rich.markup import escape
     from rich.progress import Progress as Bar

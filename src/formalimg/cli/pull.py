@@ -91,5 +91,5 @@ def _show(pulled: PullResult) -> None:
 
 
 def _exit_on_sigterm(_signal: int, _frame: FrameType | None) -> None:
-    """Exit as on Ctrl-C, so that partial downloads are removed."""
+    """Exit as for Ctrl-C on SIGTERM, so that partial downloads are removed."""
     sys.exit(143)

@@ -1,4 +1,4 @@
-"""`formalimg share push`: a run as a dataset on the Hugging Face Hub."""
+"""`formalimg share push`: publish a run as a dataset on the Hugging Face Hub."""
 
 from __future__ import annotations
 

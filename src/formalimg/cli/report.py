@@ -217,7 +217,7 @@ def _draw(
 
 
 def _without_effect(suites: set[str], epsilon: float | None, threshold: float | None) -> Iterator[str]:
-    """Yield a note for each given option that has no effect on these suites."""
+    """Yield a note for each option that has no effect on the given suites."""
     from formalimg.benchmarks.registry import suite, suite_names
 
     listed = ", ".join(sorted(suites))
@@ -229,7 +229,7 @@ def _without_effect(suites: set[str], epsilon: float | None, threshold: float | 
 
 
 def _open_by_judge(folder: Path, by_every_judge: bool) -> Iterator[StoredRun]:
-    """Yield the run with its last judge, or once for each of its judges."""
+    """Yield the run opened with its last judge, or once for each judge if `by_every_judge`."""
     from formalimg.runs.reader import open_run
 
     if not by_every_judge:
@@ -242,7 +242,7 @@ def _open_by_judge(folder: Path, by_every_judge: bool) -> Iterator[StoredRun]:
 
 
 def _run_folders(paths: Sequence[Path]) -> list[Path]:
-    """Return these paths without files and folders that are no runs, as `runs/*` also names them; warn of each."""
+    """Return the paths that are run folders, warning about the others."""
     reasons = [_why_not_a_run(path) for path in paths]
     if all(reasons):
         raise FormalimgError(reasons[0])
@@ -252,7 +252,7 @@ def _run_folders(paths: Sequence[Path]) -> list[Path]:
 
 
 def _why_not_a_run(path: Path) -> str:
-    """Return why a path is no run; empty for runs, also damaged ones, and for what does not exist."""
+    """Return the reason why a path is not a run, or an empty string for runs and missing paths."""
     if path.is_file():
         advice = f"give the folder {path.parent}" if path.name == "run.toml" else "leave it out"
         return f"{path} is a file, not a run folder: {advice}"

@@ -1,4 +1,4 @@
-"""`formalimg items review`."""
+"""`formalimg items review`: review the items of a suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`formalimg run`: each option once, with its help, and what becomes of it."""
+"""`formalimg run`: define its options and execute runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _WHAT, _MODEL, _JUDGE, _, _WHERE = SECTIONS
 
 
 def _check_samples(context: typer.Context, samples: int) -> int:
-    """Refuse a number of samples that no run can have, before a model is loaded."""
+    """Raise an error if the number of samples is out of range."""
     if context.resilient_parsing:  # only completing a command line
         return samples
     from formalimg.runs.config import MAX_SAMPLES  # here, so that help screens come up faster
@@ -51,7 +51,7 @@ def _check_samples(context: typer.Context, samples: int) -> int:
 
 
 def _check_size(context: typer.Context, size: int) -> int:
-    """Refuse a size that no run can have, before a model is loaded."""
+    """Raise an error if the image size is out of range."""
     if context.resilient_parsing:  # only completing a command line
         return size
     from formalimg.runs.config import MAX_SIZE, MIN_SIZE  # here, so that help screens come up faster
@@ -63,7 +63,7 @@ def _check_size(context: typer.Context, size: int) -> int:
 
 @dataclass(frozen=True)
 class RunArguments:
-    """The options of `run`: type, default and help of each."""
+    """The options of `run`, with their types, defaults and help texts."""
 
     suite: options.SuiteName
     model: Annotated[
@@ -231,7 +231,7 @@ class RunArguments:
             )
 
     def _refuse_judging(self) -> None:
-        """Refuse options of judging where nothing is judged."""
+        """Raise an error if judging options are combined with `--no-judge`."""
         asked = {
             "--judge": self.judge,
             "-J": self.judge_option,
@@ -248,7 +248,7 @@ class RunArguments:
             )
 
     def _check_adaptive(self) -> None:
-        """Refuse options that do not go with an adaptive run."""
+        """Raise an error if options are incompatible with an adaptive run."""
         if self.against is not None and not self.adaptive:
             raise FormalimgError("--against compares look by look: give --adaptive too")
         if self.adaptive and self.engine != "local":
@@ -259,7 +259,7 @@ class RunArguments:
             )
 
     def _require_layouts(self) -> None:
-        """Refuse suites whose images are not judged by boxes alone: boxes cannot show what their items require."""
+        """Raise an error unless the images of the suite are judged by boxes alone."""
         from formalimg.benchmarks.registry import suite, suite_names  # here, so that other commands start faster
 
         if suite(self.suite).is_grounded:
@@ -273,7 +273,7 @@ class RunArguments:
         raise FormalimgError(f"{self.suite} has no layouts to give to a model: use --condition plain")
 
     def price_of(self, role: str, name: str) -> dict[str, str]:
-        """Return the option `price` of a model or judge, if it was given by hand."""
+        """Return the `price` option of a model or judge if given on the command line."""
         if not self.price:
             return {}
         from formalimg.cli.price_options import GivenPrices  # here, because few are given
@@ -283,7 +283,7 @@ class RunArguments:
         return GivenPrices(self.price, roles).option(role, name)
 
     def open_models(self) -> list[Reopenable[ImageModel]]:
-        """Open the models that generate images, or plan layouts."""
+        """Open the image models or layout planners."""
         from formalimg.runs.parties import open_model
 
         return [
@@ -299,7 +299,7 @@ class RunArguments:
         ]
 
     def open_judges(self, models: Sequence[str]) -> dict[str, list[Reopenable[Judge]]]:
-        """Open the judges of each model's images: the same objects for all of them, but for defaults that differ."""
+        """Open the judges for each model, sharing instances between models with the same defaults."""
         from formalimg.runs.defaults.settings import is_built_in
 
         opened: dict[bool, list[Reopenable[Judge]]] = {}
@@ -311,7 +311,7 @@ class RunArguments:
         return {model: opened[is_built_in(model)] for model in models}
 
     def open_rewriter(self) -> ChatModel | None:
-        """Open the chat model that rewrites prompts; None if nothing is rewritten."""
+        """Open the chat model that rewrites prompts, or return None if prompts are not rewritten."""
         if self.rewriter is None:
             return None
         from formalimg.models.registry import open_chat_model
@@ -320,7 +320,7 @@ class RunArguments:
         return open_chat_model(self.rewriter, given)
 
     def run_options(self, budget: float | None, runs: Path, rewriter: ChatModel | None) -> RunOptions:
-        """Return the options of the runs of all models, with the defaults that hold; most have the same names there."""
+        """Return the run options that apply to all models, including defaults."""
         from formalimg.benchmarks.conditions import Condition
         from formalimg.runs.config import RunOptions
         from formalimg.runs.parties import MAX_FAILURES, EngineOptions
@@ -353,7 +353,7 @@ def open_named_judges(
     price_of: Callable[[str], dict[str, str]],
     **others: Any,
 ) -> list[Reopenable[Judge]]:
-    """Open the judges of these names, each with its options and price; warn of those that cannot read the images."""
+    """Open the judges by name with their options and prices, warning about judges that cannot read the images."""
     from formalimg.runs.defaults.settings import unreadable_drawings_warning
     from formalimg.runs.parties import open_judges
 
@@ -373,7 +373,7 @@ Judged = list[tuple[Path, "Judge | None"]]
 
 
 def execute_all(asked: RunArguments, *, judging: bool) -> Judged:
-    """Execute one run for each model, or print what it would do; return their folders with each judge."""
+    """Execute (or estimate) a run for each model and return the run folders with their judges."""
     from formalimg.benchmarks.registry import suite
     from formalimg.runs.prepared_run import prepare_run
 

@@ -1,4 +1,4 @@
-"""What commands print about runs: defaults that hold, warnings, estimates, tables, and how a run ended."""
+"""Console output for runs: defaults in force, warnings, estimates, tables and final status."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ warn = partial(echo, err=True)
 
 
 def console_output() -> Output:
-    """Return the output of runs that a command starts: a bar, and lines on standard error."""
+    """Return the console output of a run, with a progress bar and messages on standard error."""
     from formalimg.runs.prepared_run import Output  # these here, so that help screens come up faster
     from formalimg.runs.progress import run_progress
 
@@ -42,7 +42,7 @@ def console_output() -> Output:
 
 
 def default_runs(given: Path | None, *, needed: bool = True) -> Path:
-    """Return the folder of runs that was given, else the one that is configured, else `runs`."""
+    """Return the given folder of runs, the configured one, or `runs`."""
     if given is not None:
         return given
     from formalimg.runs.defaults.settings import load_defaults  # here, so that other commands start faster
@@ -54,7 +54,7 @@ def default_runs(given: Path | None, *, needed: bool = True) -> Path:
 
 
 def default_budget(given: float | None) -> float | None:
-    """Return the budget that was given, else the one that is configured; None for no limit, which `inf` asks for."""
+    """Return the given or configured budget, or None if it is unlimited."""
     if given is not None:
         return None if math.isinf(given) else given
     from formalimg.runs.defaults.settings import load_defaults
@@ -67,7 +67,7 @@ def default_budget(given: float | None) -> float | None:
 
 
 def unknown_class_warnings(judges: Sequence[Judge], items: Sequence[Item[Any]]) -> Iterator[str]:
-    """Yield one line for each judge that cannot look for the classes of some items, such as `detector/coco`."""
+    """Yield a warning for each judge that cannot detect the classes of some items."""
     for judge in judges:
         unknown = getattr(judge, "unknown_classes", None)
         found = [classes for item in items if (classes := unknown(item))] if unknown else []
@@ -88,7 +88,7 @@ def unknown_class_warnings(judges: Sequence[Judge], items: Sequence[Item[Any]]) 
 
 
 def undrawable_warnings(models: Sequence[str], suite: str, items: Sequence[Item[Any]]) -> Iterator[str]:
-    """Yield a line on the share of items that can be drawn, if a built-in model draws a suite with a drawn world."""
+    """Yield a warning if a built-in model cannot draw some items of a suite with drawn worlds."""
     from formalimg.benchmarks.registry import suite as suite_of
     from formalimg.runs.defaults.settings import is_built_in
 
@@ -105,7 +105,7 @@ def undrawable_warnings(models: Sequence[str], suite: str, items: Sequence[Item[
 
 
 def print_estimates(run: PreparedRun) -> None:
-    """Print what a run would do: its images once, its questions for each judge."""
+    """Print the estimated images, questions and costs of a run."""
     if run.plan is not None:
         warn("adaptive: at most this much; the run stops as soon as the looks decide")
     estimates = run.estimates()
@@ -124,7 +124,7 @@ def print_estimates(run: PreparedRun) -> None:
 
 
 def _print_wording(run: PreparedRun) -> None:
-    """Print whose texts published protocols send, and how to get the authors' where they are not sent."""
+    """Print which wording published protocols use, and how to download the authors' texts if they are missing."""
     from formalimg.benchmarks.download.texts import has_texts
     from formalimg.benchmarks.registry import suite
     from formalimg.runs.manifest import AUTHORS_WORDING, published_wording
@@ -139,7 +139,7 @@ def _print_wording(run: PreparedRun) -> None:
 
 
 def dollars(cost: float | None) -> str:
-    """Return a cost in words, rounded to cents; None if the price is unknown."""
+    """Format a cost in dollars, rounded to cents. None means that the price is unknown."""
     return "at a price that is not known; give it with --price" if cost is None else f"about ${cost:,.2f}"
 
 
@@ -153,20 +153,20 @@ def _dollars(estimate: RunEstimate, role: Literal["model", "judge", "rewriter"])
 
 
 def finish_run(done: Progress, folder: Path) -> None:
-    """Print what is to know about work that is done, and end the command if it was stopped or has given up."""
+    """Print a summary of finished work, and exit if the run was stopped or gave up."""
     print_estimated_calls(done.estimated)
     exit_if_stopped(done.stopped, folder, over_budget=done.over_budget, gave_up=done.gave_up)
 
 
 def print_estimated_calls(count: int) -> None:
-    """Say how many calls were counted by an estimate, because what they used was not reported."""
+    """Print how many calls have an estimated cost because their usage was not reported."""
     if count:
         calls = "1 call" if count == 1 else f"{count:,} calls"
         warn(f"{calls} did not report what they used: the cost is estimated from what was sent and what came back")
 
 
 def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False, gave_up: str = "") -> None:
-    """End the command if the run was interrupted, or (with exit code 1) gave up on a model or judge that fails."""
+    """Exit with an error code if the run was interrupted or gave up on a failing model or judge."""
     if gave_up:
         warn(f"{gave_up}: mend that; all that is done is kept in {folder}. The same command goes on.")
         raise typer.Exit(1)
@@ -177,7 +177,7 @@ def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False, g
 
 
 def exit_if_nothing_made(folders: Sequence[Path]) -> None:
-    """End the command with exit code 1 if one of these runs has no image."""
+    """Exit with code 1 if any of the runs has no images."""
     from formalimg.runs.reader import open_run
 
     empty = []
@@ -192,7 +192,7 @@ def exit_if_nothing_made(folders: Sequence[Path]) -> None:
 
 
 def print_adaptive(folders: Iterable[Path]) -> None:
-    """Print what the adaptive runs in these folders have found, and how many images they have saved."""
+    """Print the results of adaptive runs and the number of images saved."""
     from formalimg.reports.adaptive_tables import adaptive_text  # here, because few runs are adaptive
     from formalimg.runs.looks import read_looks
     from formalimg.runs.reader import open_run
@@ -208,9 +208,9 @@ def print_adaptive(folders: Iterable[Path]) -> None:
 def print_rates(
     judged: Sequence[tuple[Path, Judge]], min_coverage: float | None = None, profile: Profile | None = None
 ) -> None:
-    """Print the table of these runs, each with the verdicts of its judge, and their folders.
+    """Print the table of pass rates and the folders of the judged runs.
 
-    Exit code 1 if nothing is scored, or less than the share that is asked for.
+    Exit with code 1 if nothing is scored or the coverage is below `min_coverage`.
     """
     from formalimg.reports.comparison import compare
     from formalimg.reports.judge_quality import WORRYING_SHARE
@@ -258,7 +258,7 @@ def _dropped_warning(row: RunRow) -> str:
 
 
 def _remedy(run: StoredRun) -> str:
-    """Return which command judges the images of a run that its judge could not read at all; empty for other reasons."""
+    """Return advice on how to judge images that the judge could not read, or an empty string."""
     from formalimg.runs.defaults.available_judges import suggest_judge
     from formalimg.runs.defaults.settings import unreadable_drawings_warning
 
@@ -270,7 +270,7 @@ def _remedy(run: StoredRun) -> str:
 
 
 def uncovered_runs(runs: Iterable[StoredRun], min_coverage: float | None) -> list[str]:
-    """Return a line for each run of which a smaller share than this is scored; none if no share is asked for."""
+    """Return a message for each run whose share of scored images is below `min_coverage`."""
     if min_coverage is None:
         return []
     lines = []
@@ -287,7 +287,7 @@ def uncovered_runs(runs: Iterable[StoredRun], min_coverage: float | None) -> lis
 
 
 def exit_if_uncovered(lines: Sequence[str]) -> None:
-    """Print these lines of `uncovered_runs` and end the command with exit code 1, if there are any."""
+    """Print the messages from `uncovered_runs` and exit with code 1 if there are any."""
     for line in lines:
         warn(line)
     if lines:

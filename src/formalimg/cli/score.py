@@ -1,4 +1,4 @@
-"""`formalimg score`: score any image by any prompt."""
+"""`formalimg score`: score images against prompts."""
 
 from __future__ import annotations
 

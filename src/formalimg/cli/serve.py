@@ -1,4 +1,4 @@
-"""`formalimg serve`: the reward server."""
+"""`formalimg serve`: run the reward server."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def serve_command(
 
 
 def _workers(grounder: ConfiguredJudge, processes: int | None) -> ProcessGrounder | None:
-    """Return processes for the only grounder that keeps a core busy; others wait for a server or a GPU."""
+    """Return worker processes for the CPU-bound icon grounder, or None for other grounders."""
     if grounder.name != _ICONS or grounder.options:
         if processes:
             raise FormalimgError(f"--processes is for {_ICONS} without options: leave it out")
@@ -170,7 +170,7 @@ def _workers(grounder: ConfiguredJudge, processes: int | None) -> ProcessGrounde
 
 
 def _own_items(suites: list[str] | None) -> dict[str, Path]:
-    """Return the paths of items by suite; they are read at once, so that a wrong one is not found in training."""
+    """Return the item paths by suite, loading each so that errors are raised before training."""
     from formalimg.benchmarks.loader import load
 
     paths = {name: Path(path) for name, _, path in (entry.partition("=") for entry in suites or ()) if path}

@@ -1,4 +1,4 @@
-"""`formalimg items show`: show an item, and how runs fared on it."""
+"""`formalimg items show`: show an item and the results of runs on it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def show_command(
 
 
 def _show_outcomes(item: Item[Any], folder: Path) -> None:
-    """Print how a run fared on an item, if it has the same one."""
+    """Print the results of a run on an item, raising an error if the run does not contain it."""
     from formalimg.judges.failures import failure_sentences
     from formalimg.runs.reader import open_run
 
@@ -87,7 +87,7 @@ def _asked(item: Item[Any]) -> tuple[int, str, str]:
 
 
 def _find_in_run(name: str, folder: Path) -> Item[Any]:
-    """Return an item as a run has it: its items may be others than those of the package."""
+    """Return an item as stored in a run, which may differ from the item in the package."""
     from formalimg.runs.reader import open_run
 
     suite, number = _parts_of(name)

@@ -1,4 +1,4 @@
-"""Standard streams: what is printed there is visible, as lines, data or tables, and closed ones are replaced.
+"""Standard streams: safe printing of messages, data and tables, and replacement of closed streams.
 
 Run folders, items, answers of models and file names may come from anyone. Commands print through `echo`, so that none
 of them can move the cursor, colour or hide text, or set the title of a window.
@@ -25,12 +25,12 @@ _DEFAULT_WIDTH = 100
 
 
 def echo(message: object = "", *, err: bool = False) -> None:
-    """Print a message on lines of its own; control characters in it are written out."""
+    """Print a message, with control characters escaped."""
     print(visible(str(message)), file=sys.stderr if err else sys.stdout, flush=True)
 
 
 def print_data(text: str) -> None:
-    """Print the content of a file, such as JSON, CSV or Markdown; control characters in it are written out."""
+    """Print file content such as JSON, CSV or Markdown, with control characters escaped."""
     sys.stdout.write(visible(text))
 
 
@@ -45,17 +45,17 @@ def print_table(table: RenderableType) -> None:
 
 
 class VisibleFormatter(logging.Formatter):
-    """Formats log records with control characters written out and without API keys: they quote servers and programs."""
+    """Log formatter that escapes control characters and removes API keys."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record as text."""
+        """Return the formatted record."""
         from formalimg.models.secrets import redact  # here, so that commands start faster
 
         return visible(redact(super().format(record)))
 
 
 def prepare_streams() -> None:
-    """Make sure that standard output and error can be printed to: they may be closed, or know few characters."""
+    """Make standard output and error safe to write to, even if closed or limited to few characters."""
     # The next files that are opened would take the places of closed streams, and get what is meant for those.
     for descriptor in range(3):
         try:
@@ -75,12 +75,12 @@ def _prepared(stream: TextIO | None) -> TextIO:
 
 
 def print_next(words: str, folders: Sequence[Path], options: str = "") -> None:
-    """Print the command that goes on with these runs, such as `next: formalimg report runs/* --details`."""
+    """Print a suggested next command, such as `next: formalimg report runs/* --details`."""
     echo(f"next: {' '.join(filter(None, ['formalimg', words, _in_short(folders), options]))}")
 
 
 def _in_short(folders: Sequence[Path]) -> str:
-    """Return folders as arguments; with a wildcard where they are all that begins with the same words."""
+    """Return folders as shell arguments, abbreviated with a wildcard if possible."""
     import glob  # these here, because most commands print no folders
     import shlex
     from itertools import takewhile

@@ -1,4 +1,4 @@
-"""Creating, resuming and growing studies for `formalimg annotate`."""
+"""Create, resume and extend studies for `formalimg annotate`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ONE_RATER = (
 
 
 class StudyPages(NamedTuple):
-    """What raters of a new study see around the images, and the rules that they are told."""
+    """The rules, instructions and completion link shown to raters of a new study."""
 
     rules: StudyRules
     instructions: bool
@@ -51,7 +51,7 @@ def study_pages(
     instructions: bool | None,
     completion_url: str | None,
 ) -> StudyPages:
-    """Return the settings of a new study; refuse others for one that exists, whose rules were stated beforehand."""
+    """Return the page settings of a study, raising an error if they differ from those of an existing study."""
     from formalimg.human_eval.manifest import is_study, read_study_manifest
     from formalimg.human_eval.rules import StudyRules
 
@@ -73,7 +73,7 @@ def study_pages(
 
 
 def create_or_resume(place: Path, config: StudyConfig, page: StudyPages, *, for_correction: bool) -> Mapping[str, str]:
-    """Create the study and return its links; none if it exists already with the same configuration."""
+    """Create a study and return its links, or return no links if the same study already exists."""
     from formalimg import __version__
     from formalimg.human_eval.manifest import read_study_manifest, require_same_config
     from formalimg.human_eval.protocol import rating_rules
@@ -127,7 +127,7 @@ def create_or_resume(place: Path, config: StudyConfig, page: StudyPages, *, for_
 
 
 def _precision_line(precision: LabelPrecision, asked: int) -> str:
-    """Return how wide the corrected interval will be, also with other numbers of labels."""
+    """Describe the expected width of the corrected interval, including for other numbers of labels."""
     few = f" (all that have a verdict, of {asked:,} asked for)" if precision.labels < asked else ""
     others = "; ".join(f"{number:,} labels would give ±{_points(of)}" for number, of in precision.others.items())
     return (
@@ -137,7 +137,7 @@ def _precision_line(precision: LabelPrecision, asked: int) -> str:
 
 
 def _few_checks_line(rules: StudyRules, protocol: RatingProtocol) -> str:
-    """Return how many raters who answer at random stay in a study with too few attention checks."""
+    """Describe how many random raters would remain in a study with too few attention checks."""
     from formalimg.human_eval.rules import min_checks
 
     share = f"{100 * rules.clickers_kept:.0f} %" if rules.checks else "all"
@@ -150,7 +150,7 @@ def _few_checks_line(rules: StudyRules, protocol: RatingProtocol) -> str:
 
 
 def _items_line(draw: ItemDraw, asked: int) -> str:
-    """Return how many images the items have, and how precise the closest differences will be."""
+    """Describe the number of images and the expected precision of the closest differences."""
     items, images = len(draw.items), sum(map(len, draw.items))
     few = f" (all that have images, of {asked:,} asked for)" if items < asked else ""
     shown = f"{items:,} items{few}, {images:,} images"
@@ -172,13 +172,13 @@ def _points(share: float) -> str:
 
 
 def default_study_name(runs: Sequence[Path], suffix: str) -> str:
-    """Return the default name of the study of these runs; empty where it would be too long."""
+    """Return the default study name for the given runs, or an empty string if it would be too long."""
     name = f"{'+'.join(run.resolve().name for run in runs)}-{suffix}"
     return name if len(name) <= _MAX_NAME else ""
 
 
 def grow_study(place: Path, more: int | None) -> None:
-    """Add images to the study, if asked to, and those of an interrupted command in any case; say what it changes."""
+    """Add images to a study, or complete an interrupted extension, and print the effect on precision."""
     from formalimg.human_eval.study_extension import add_images, finish_growth
 
     if more is None:
@@ -205,7 +205,7 @@ def grow_study(place: Path, more: int | None) -> None:
 
 
 def _grown_items_line(grown: GrownStudy, draw: ItemDraw, asked: int) -> str:
-    """Return how many items were added, and how precise the differences are that are not certain yet."""
+    """Describe the number of added items and the precision of the differences that are still uncertain."""
     few = "" if grown.added == asked else ", all that were left"
     images = sum(map(len, draw.items))
     shown = (

@@ -111,7 +111,7 @@ def synth_command(
 
 
 def _counting_suite(name: str) -> str:
-    """Return the suite whose formulas count objects in the words of a suite."""
+    """Return the suite that provides counting formulas with the words of the given suite."""
     synthesis = suite_of(name).synthesis()
     if synthesis is None or synthesis.counting is None:
         raise FormalimgError(

@@ -1,4 +1,4 @@
-"""`formalimg formula translate`: prompts into formulas."""
+"""`formalimg formula translate`: translate prompts to formulas."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def translate_command(
 def _ask_for_the_rest(
     found: list[Translation], words: TranslationWords, model: str, given: dict[str, str], budget: float | None
 ) -> list[Translation]:
-    """Return the translations, with those that the chat model adds."""
+    """Complete the translations by asking the chat model for the missing ones."""
     from formalimg._util.aio import run_sync
     from formalimg.models.registry import open_chat_model
     from formalimg.models.spending import Spending

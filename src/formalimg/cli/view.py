@@ -1,4 +1,4 @@
-"""`formalimg view`: the viewer of runs."""
+"""`formalimg view`: view runs in the browser."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _names() -> list[str]:
 
 
 def _show_own_words(suite: str) -> None:
-    """Print the words of a suite that has no vocabulary of formulas."""
+    """Print the words of a suite without a formula vocabulary."""
     from formalimg.benchmarks.registry import suite as suite_of
     from formalimg.benchmarks.registry import suite_names
 

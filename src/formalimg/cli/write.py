@@ -1,4 +1,4 @@
-"""`formalimg items write`."""
+"""`formalimg items write`: write new items with a chat model."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _show_outlook(
 
 
 def _show(written: AuthoringResult, plan: AuthoringPlan) -> None:
-    """Print what became of all attempts, and what is missing."""
+    """Print a summary of all attempts and the missing items."""
     from formalimg.benchmarks.authoring.outcomes import REASONS
     from formalimg.benchmarks.authoring.writing_plan import authoring_of
     from formalimg.benchmarks.registry import suite

@@ -1,4 +1,4 @@
-"""Wording: from formulas to English prompts, and back."""
+"""Convert formulas to English prompts and parse prompts back into formulas."""
 
 from formalimg._util.lazy import lazy_exports
 

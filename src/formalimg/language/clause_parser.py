@@ -1,4 +1,4 @@
-"""Parser of clauses: the grammar of what an image shows, of predicates, lists of objects, and counts."""
+"""Parse clauses about objects, predicates, lists and counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PRESENCE = (
 
 
 class ClauseParser:
-    """Recursive descent over the clauses of one text."""
+    """Recursive-descent parser for the clauses of a text."""
 
     def __init__(self, reader: TokenReader, words: SuiteLexicon) -> None:
         self.reader = reader
@@ -42,7 +42,7 @@ class ClauseParser:
         self.predicates = PropertyParser(reader, words, self.parse_object, self.parse_class)
 
     def begin_rule(self, core: NounPhraseCore) -> str:
-        """Begin a rule about every object of a kind; the rest of the sentence belongs to it."""
+        """Begin a rule about every object described by a noun phrase. The rule extends to the end of the sentence."""
         variable, guard = self.noun_phrases.introduce(core._replace(measured=True))
         self.rule = Rule(variable, guard, DescriptionBlock())
         guard += self.parse_relative_clause(variable)
@@ -71,7 +71,7 @@ class ClauseParser:
             self.add_claims(self.parse_objects(), properties)
 
     def parse_presence(self) -> None:
-        """Parse objects that are present, their properties, and their neighbors; or a count."""
+        """Parse the objects that the image shows with their properties and neighbours, or a count."""
         if self.count_starts():
             self.parse_count(as_subject=False)
             return
@@ -85,20 +85,20 @@ class ClauseParser:
             self.parse_neighbors(objects)
 
     def parse_disjunction(self) -> None:
-        """Parse two clauses or more after "either"."""
+        """Parse two or more clauses after "either"."""
         claims = [self.parse_simple_clause()]
         while self.reader.take("or"):
             claims.append(self.parse_simple_clause())
         self.block.disjunctions.append(Disjunction(tuple(claims)))
 
     def parse_simple_clause(self) -> ObjectClaim:
-        """Parse a clause with "is" and one property."""
+        """Parse a clause with a subject, "is" and a single property."""
         subject = self.parse_object()
         self.reader.expect("is", "are")
         return ObjectClaim(subject, (self.predicates.parse_part(None),))
 
     def parse_pronoun(self, subject: str | None) -> str:
-        """Parse a pronoun that stands for the subject of the clause before."""
+        """Parse a pronoun that refers to the subject of the previous clause."""
         noun = next((known.core.noun for known in self.noun_phrases.scope if known.variable == subject), None)
         if subject is None or noun is None:
             self.reader.fail("a subject: the pronoun stands for none, because the sentence before has not one subject")
@@ -106,7 +106,7 @@ class ClauseParser:
         return subject
 
     def parse_predicate(self, subjects: list[str]) -> None:
-        """Parse what follows the subjects: a verb and its complements."""
+        """Parse the verb and complements that follow the subjects."""
         if self.reader.take("are arranged"):
             self.parse_ordering(subjects)
         elif self.reader.take("are each"):
@@ -118,7 +118,7 @@ class ClauseParser:
         self.subject = subjects[0] if len(subjects) == 1 else None
 
     def parse_verb_phrase(self, subjects: list[str]) -> None:
-        """Parse a verb and its complements, and a relative clause about the object named last."""
+        """Parse a verb and its complements, including a relative clause about the last object."""
         if self.takes_have():
             self.parse_neighbors(subjects)
             return
@@ -133,11 +133,11 @@ class ClauseParser:
             self.parse_neighbors(subjects)
 
     def takes_have(self) -> bool:
-        """Consume "has", if it comes next."""
+        """Consume "has" or one of its variants if present."""
         return self.reader.take_one_of(("has", "have", "also has", "also have")) is not None
 
     def parse_verb(self, subjects: list[str]) -> None:
-        """Parse "is" or, before a place, a verb such as "lies"; of a cat it could be a state."""
+        """Parse "is", or a verb such as "lies" before a place if it cannot be a state of the subject."""
         self.reader.take("also")
         if self.reader.take_one_of(("is", "are")):
             self.reader.take("also")
@@ -152,7 +152,7 @@ class ClauseParser:
             self.reader.fail("a place")
 
     def parse_ordering(self, objects: list[str]) -> None:
-        """Parse "from left to right", or "in this order, each to the left of the next", and further relations."""
+        """Parse an order such as "from left to right" or "in this order, each to the left of the next"."""
         links = list(pairwise(objects))
         direction = self.reader.take_meaning(self.words.sweeps)
         if direction is None:
@@ -173,24 +173,24 @@ class ClauseParser:
                 return
 
     def parse_chain(self, objects: list[str]) -> None:
-        """Parse "vertically aligned with the next one named", which gives no order."""
+        """Parse a chain such as "vertically aligned with the next one named", which implies no order."""
         predicate = self.predicates.parse_relation()
         is_next = self.reader.expect(NEXT_NAMED, NAMED_BEFORE) == NEXT_NAMED
         self.relate([pair if is_next else pair[::-1] for pair in pairwise(objects)], predicate)
 
     def relate(self, pairs: list[tuple[str, str]], predicate: str) -> None:
-        """Add the claim that in each pair, the first is related to the second."""
+        """Add a claim for each pair that its first object is related to its second."""
         for first, second in pairs:
             self.add_claims([first], [(ClaimPart(predicate, (second,)),)])
 
     def parse_group(self, objects: list[str]) -> None:
-        """Parse what objects form together."""
+        """Parse the shape that the objects form together."""
         shape = self.reader.expect(*(r.group for r in self.words.relations.values() if r.group))
         predicate = next(r.predicate for r in self.words.relations.values() if r.group == shape)
         self.relate(list(combinations(objects, 2)), predicate)
 
     def parse_neighbors(self, subjects: list[str]) -> None:
-        """Parse objects relative to a subject: "a cup to its left and a plate below it"."""
+        """Parse objects positioned relative to a subject, such as "a cup to its left and a plate below it"."""
         if len(subjects) > 1:
             self.reader.fail("one subject, so that 'it' can stand for it")
         self.parse_objects(by=subjects[0])
@@ -198,11 +198,11 @@ class ClauseParser:
     # --- counts
 
     def count_starts(self) -> bool:
-        """Return whether a count comes next."""
+        """Return whether the next words begin a count."""
         return any(self.reader.sees(words) for words in ("not exactly", "not at least", NONE, *BOUNDS))
 
     def parse_count(self, *, as_subject: bool) -> None:
-        """Parse how many objects of a kind there are, or have a property; what is introduced ends with it."""
+        """Parse the number of objects of a kind. Objects introduced in the count are scoped to it."""
         positive = not self.reader.take("not")
         words = self.reader.expect(NONE, *BOUNDS)
         bound, number = BOUNDS.get(words, "exactly"), 0 if words == NONE else self.parse_number()
@@ -223,7 +223,7 @@ class ClauseParser:
         self.is_counting, self.may_introduce = False, True
 
     def parse_number(self) -> int:
-        """Parse a number as a word or in digits."""
+        """Parse number words or digits."""
         number = number_of(self.reader.next)
         if number is None:
             self.reader.fail("a number")
@@ -231,7 +231,7 @@ class ClauseParser:
         return number
 
     def parse_counted_properties(self, variable: str, *, singular: bool) -> None:
-        """Parse what follows a counted noun: "that are red and that the plate is above", "to the left of the plate"."""
+        """Parse the properties after a counted noun, such as "that are red" or "to the left of the plate"."""
         said = bool(self.reader.take_one_of(("that is", "that are", "who is", "who are")))
         self.may_introduce = said and (singular or self.reader.take("each"))
         if said or self.predicates.starts():
@@ -248,7 +248,7 @@ class ClauseParser:
     # --- objects
 
     def parse_objects(self, by: str | None = None) -> list[str]:
-        """Parse a list of objects; each may be followed by its position relative to an object called "it"."""
+        """Parse a list of objects. If `by` is given, each object is followed by its position relative to it."""
         objects = []
         while True:
             objects.append(self.parse_object())
@@ -260,7 +260,7 @@ class ClauseParser:
                 return objects
 
     def parse_object(self) -> str:
-        """Parse an object: "a cup" introduces one, "every cup" a rule, "the cup" calls one."""
+        """Parse an object. "a cup" introduces one, "every cup" begins a rule and "the cup" refers to a known object."""
         if self.may_introduce and self.reader.take_one_of(("a", "an")):
             variable, claims = self.noun_phrases.introduce(self.noun_phrases.parse_core())
             self.block.objects.append(variable)
@@ -278,18 +278,18 @@ class ClauseParser:
         return self.noun_phrases.parse_definite()
 
     def parse_class(self) -> str:
-        """Parse a class without anything else."""
+        """Parse the noun of a class without adjectives or ordinals."""
         core = self.noun_phrases.parse_core()
         if core.noun.word is None or core.adjectives or core.mark:
             self.reader.fail("a class of objects")
         return core.noun.word
 
     def parse_relative_clause(self, variable: str) -> list[ObjectClaim]:
-        """Parse "that is red", if it comes next."""
+        """Parse a relative clause such as "that is red" if present."""
         if not self.reader.take_one_of(("that is", "who is")):
             return []
         return [ObjectClaim(variable, prop) for prop in self.predicates.parse_properties()]
 
     def add_claims(self, subjects: list[str], properties: list[tuple[ClaimPart, ...]]) -> None:
-        """Add the claim that all subjects have all properties."""
+        """Add each property as a claim about each subject."""
         self.block.claims += [ObjectClaim(subject, prop) for subject in subjects for prop in properties]

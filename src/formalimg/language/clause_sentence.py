@@ -1,4 +1,4 @@
-"""A clause of a formula as an English sentence or question, to say or ask what an image shows."""
+"""Express a single clause of a formula as an English sentence or question."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from formalimg.logic.variables import free_variables
 
 
 def clause_in_words(clause: str, formula: str, suite: str) -> str:
-    """Return a clause of a formula as English, such as "A cup is to the left of a fork." for `(LeftOf ?a ?b)`.
+    """Express a clause of a formula in English, such as "A cup is to the left of a fork." for `(LeftOf ?a ?b)`.
 
-    What the variables stand for, and which of them are bound by a `forall`, is taken from the formula.
+    The classes and quantifiers of the variables are taken from the formula.
     """
     whole, part = parse(formula), parse(clause)
     literals = part.parts if isinstance(part, Or) else (part,)
@@ -31,9 +31,9 @@ def clause_in_words(clause: str, formula: str, suite: str) -> str:
 
 
 def clause_question(clause: str, formula: str, suite: str) -> str:
-    """Return a clause as a yes/no question, such as "Are there exactly three red cups?".
+    """Express a clause as a yes/no question, such as "Are there exactly three red cups?".
 
-    The arguments and errors are those of `clause_in_words`.
+    The arguments and errors are the same as for `clause_in_words`.
     """
     said = clause_in_words(clause, formula, suite).removesuffix(".")
     words = said.split(" ", 2)
@@ -43,7 +43,7 @@ def clause_question(clause: str, formula: str, suite: str) -> str:
 
 
 def _closed(whole: Formula, conditions: Sequence[Formula], claim: Formula) -> str:
-    """Return the claim as a closed formula: quantified as in the whole one, each variable with its class."""
+    """Convert a claim to a closed formula, using the quantifiers and classes of the whole formula."""
     quantifiers = dict(_quantifiers(whole))
     order = [*quantifiers]
     found = dict.fromkeys(name for part in (claim, *conditions) for name in _names(part))
@@ -63,7 +63,7 @@ def _closed(whole: Formula, conditions: Sequence[Formula], claim: Formula) -> st
 
 
 def _exists(names: Sequence[str], classes: dict[str, str], body: str) -> str:
-    """Return a text behind an `exists` for each name, with the classes of the names."""
+    """Wrap the text of a formula in an `exists` for each name, adding the class of each."""
     known = [classes[name] for name in names if name in classes]
     text = f"(and {' '.join([*known, body])})" if known else body
     for name in reversed(names):
@@ -72,7 +72,7 @@ def _exists(names: Sequence[str], classes: dict[str, str], body: str) -> str:
 
 
 def _quantifiers(whole: Formula) -> Iterator[tuple[str, bool]]:
-    """Yield each variable in the order of the quantifiers, and whether it is bound by a `forall`."""
+    """Yield each quantified variable in order, and whether it is bound by a `forall`."""
     for part in subformulas(whole):
         if isinstance(part, Exists | Forall):
             yield part.variable.name, isinstance(part, Forall)
@@ -88,5 +88,5 @@ def _is_count(literal: Formula) -> bool:
 
 
 def _class_atom(whole: Formula, name: str) -> str:
-    """Return the atom that says of what class a variable is; empty if there is none."""
+    """Return the text of the atom that states the class of a variable, or an empty string if there is none."""
     return next((str(atom) for atom in atoms(whole) if atom.predicate == "Is" and atom.variables == (name,)), "")

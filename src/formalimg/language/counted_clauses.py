@@ -1,4 +1,4 @@
-"""Clauses that count: "there are exactly three red cups", "at least two forks are to the left of the plate"."""
+"""Express counts in English, such as "there are exactly three red cups"."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _AS_SUBJECT = 50
 
 
 def realize_count(count: CountedObjects, phrases: PhraseBuilder) -> str:
-    """Return a count as English text; what it introduces ends with it."""
+    """Express a count in English. Objects introduced in the count are scoped to it."""
     known, ruled = set(phrases.known), phrases.ruled
     phrases.ruled = set()  # in here the jeans of a rule are called by their noun first, and then "them"
     name = phrases.names[count.variable]
@@ -37,7 +37,7 @@ def realize_count(count: CountedObjects, phrases: PhraseBuilder) -> str:
 
 
 def _related(claim: ObjectClaim, phrases: PhraseBuilder) -> str:
-    """Return what another object is to the counted ones: "that the plate is above"."""
+    """Express the relation of another object to the counted objects, such as "that the plate is above"."""
     subject, part = phrases.refer(claim.subject), claim.parts[0]
     verb = f"{'are' if subject.many else 'is'}{'' if part.positive else ' not'}"
     who = "which" if subject.text.startswith("that ") else "that"
@@ -45,6 +45,6 @@ def _related(claim: ObjectClaim, phrases: PhraseBuilder) -> str:
 
 
 def _is_place(claim: ObjectClaim, phrases: PhraseBuilder) -> bool:
-    """Return whether the claim can follow the noun directly: "two forks to the left of the plate"."""
+    """Return whether the claim can directly follow the noun, as in "two forks to the left of the plate"."""
     predicate = claim.parts[0].predicate
     return predicate in phrases.lexicon.places or predicate in phrases.lexicon.relations

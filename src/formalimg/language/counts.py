@@ -1,4 +1,4 @@
-"""Counts in English: number words, the words of a bound, and counts brought into one form."""
+"""Number words and bounds in English, and normalization of counts."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ NONE = "no"
 
 
 class SignedCount(NamedTuple):
-    """A count, or its negation."""
+    """A count, possibly negated."""
 
     counted: Count
     positive: bool = True
 
 
 def signed_count(formula: Formula) -> SignedCount | None:
-    """Return a count or a negated count in the form in which it is said; None if the formula is neither.
+    """Normalize a count or negated count to the form used in English, or return None for other formulas.
 
-    "Not at least three" is said as "at most two", and "at most zero" as "exactly zero". Only "not exactly three", and
-    "not at least zero", which never holds, keep their negation.
+    "Not at least three" becomes "at most two", and "at most zero" becomes "exactly zero". The negation is preserved
+    only in "not exactly three" and in "not at least zero", which never holds.
     """
     if isinstance(formula, Not):
         inner = signed_count(formula.body)
@@ -55,7 +55,7 @@ def _bounded(count: Count, bound: CountBound, number: int) -> Count:
 
 
 def amount_text(bound: CountBound, number: int) -> str:
-    """Return the words before the noun: "exactly three", "at most 30", "no"."""
+    """Return the words for an amount, such as "exactly three", "at most 30" or "no"."""
     if bound == "exactly" and number == 0:
         return NONE
     words = next(text for text, meaning in BOUNDS.items() if meaning == bound)
@@ -63,12 +63,12 @@ def amount_text(bound: CountBound, number: int) -> str:
 
 
 def is_singular(bound: CountBound, number: int) -> bool:
-    """Return whether the noun after the amount is a singular: "exactly one cup", "no cup", but "at least zero cups"."""
+    """Return whether the noun after an amount is singular, as in "exactly one cup" or "no cup"."""
     return number == 1 or (bound == "exactly" and number == 0)
 
 
 def number_of(word: str) -> int | None:
-    """Return the number that a word or digits mean; None if they mean none."""
+    """Parse a number word or digits, or return None if the word is not a number."""
     if word in NUMBERS:
         return NUMBERS[word]
     return int(word) if word.isascii() and word.isdigit() and len(word) < 5 else None

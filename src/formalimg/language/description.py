@@ -1,4 +1,4 @@
-"""Descriptions: the intermediate form between a formula and its English sentences.
+"""Intermediate representation between a formula and its English sentences.
 
 A description is a style and a block: objects that exist, claims about them, counts, and rules that hold of every object
 of some kind. A rule or a count has a block of its own, whose objects may be different ones for each object it is about.
@@ -33,7 +33,7 @@ from formalimg.logic.vocabulary import Vocabulary
 
 
 class ClaimPart(NamedTuple):
-    """A predicate that is affirmed or denied of a subject; the subject is named by the claim."""
+    """A predicate that is affirmed or denied of the subject of a claim."""
 
     predicate: str
     rest: tuple[str, ...]
@@ -41,26 +41,26 @@ class ClaimPart(NamedTuple):
 
 
 class ObjectClaim(NamedTuple):
-    """A claim about one object: one part, or several of which at least one holds."""
+    """A claim about one object, consisting of one or more alternative parts."""
 
     subject: str
     parts: tuple[ClaimPart, ...]
 
     @property
     def single(self) -> ClaimPart | None:
-        """The only part, if there is one and it is affirmed; else None."""
+        """The only part of the claim if it is affirmed, otherwise None."""
         return self.parts[0] if len(self.parts) == 1 and self.parts[0].positive else None
 
 
 class Disjunction(NamedTuple):
-    """Claims about different objects, of which at least one holds."""
+    """Claims about different objects, at least one of which must hold."""
 
     claims: tuple[ObjectClaim, ...]
 
 
 @dataclass
 class DescriptionBlock:
-    """Objects that exist, claims about them, rules, and counts."""
+    """A scope with its objects, claims, disjunctions, rules and counts."""
 
     objects: list[str] = field(default_factory=list)
     claims: list[ObjectClaim] = field(default_factory=list)
@@ -71,7 +71,7 @@ class DescriptionBlock:
 
 @dataclass
 class Rule:
-    """What holds for every object that matches the guard; without a guard, for every object."""
+    """A rule about every object that satisfies the guard, or about every object if the guard is empty."""
 
     variable: str
     guard: list[ObjectClaim]
@@ -80,7 +80,7 @@ class Rule:
 
 @dataclass
 class CountedObjects:
-    """How many objects are as the body says; or, if not positive, how many are not."""
+    """A count of the objects that satisfy the body, possibly negated."""
 
     bound: CountBound
     number: int
@@ -91,24 +91,24 @@ class CountedObjects:
 
 @dataclass
 class Description:
-    """What an image shows: a style and a block."""
+    """The description of an image: a style and a block of claims."""
 
     style: str | None
     block: DescriptionBlock
 
 
 def is_relation(part: ClaimPart) -> bool:
-    """Return whether the part relates two objects. Names of objects start with a question mark, words do not."""
+    """Return whether the part relates two objects. Object names start with a question mark."""
     return bool(part.rest) and part.rest[0].startswith("?")
 
 
 def claim_objects(claim: ObjectClaim) -> list[str]:
-    """Return the objects of a claim, the subject first."""
+    """Return the objects mentioned in a claim, starting with the subject."""
     return [claim.subject, *(obj for part in claim.parts if is_relation(part) for obj in part.rest)]
 
 
 def describe(formula: Formula, suite: str | Vocabulary) -> Description:
-    """Return the description of a formula."""
+    """Convert a formula to a description."""
     problems = [problem for problem in check(formula, suite) if problem.kind != "predicate"]
     if problems:
         name = suite if isinstance(suite, str) else suite.name
@@ -120,7 +120,7 @@ def describe(formula: Formula, suite: str | Vocabulary) -> Description:
 
 
 class _FormulaWalk:
-    """Collects a description in one walk over a formula."""
+    """Builds a description in a single pass over a formula."""
 
     def __init__(self) -> None:
         self.style: str | None = None
@@ -207,12 +207,12 @@ def _literal(formula: Formula) -> ObjectClaim:
 
 
 def _relates_to(claim: ObjectClaim, variable: str) -> bool:
-    """Return whether the claim is that the subject has, or has not, a relation to the variable."""
+    """Return whether the claim consists of a single relation to the variable, possibly negated."""
     return len(claim.parts) == 1 and claim.parts[0].rest == (variable,)
 
 
 def _require_expressible(block: DescriptionBlock) -> None:
-    """Raise WordingError where no noun would fit, or the text would repeat itself."""
+    """Raise WordingError for duplicate claims or objects with more than one class."""
     counts = [count for inner in (block, *(rule.body for rule in block.rules)) for count in inner.counts]
     scopes = [block.claims, *(rule.guard for rule in block.rules), *(rule.body.claims for rule in block.rules)]
     for scope in (*scopes, *(count.body.claims for count in counts)):
@@ -230,7 +230,7 @@ MAX_OBJECTS = 90
 
 
 def to_formula(description: Description) -> Formula:
-    """Return the formula of a description, with the quantifiers of each block in front of it."""
+    """Convert a description to a formula, placing the quantifiers of each block at its start."""
     style = [Atom("IsStyle", (Value(description.style),))] if description.style else []
     body = _block_formula(description.block)
     return And((*style, *body)) if style or len(body) != 1 else body[0]

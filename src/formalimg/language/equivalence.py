@@ -1,4 +1,4 @@
-"""Equivalence of formulas up to variable names: prenex clauses compared by graph isomorphism (color refinement).
+"""Test formulas for equivalence up to variable names by comparing prenex clauses as graphs.
 
 Two formulas are equal as written if a renaming of variables makes their prenex forms equal, clause for clause, and
 respects three things that the clauses do not show: the kind of each quantifier, which `exists` stands inside which
@@ -52,14 +52,14 @@ MAX_STEPS = 200_000
 
 
 class SignedAtom(NamedTuple):
-    """A literal, or another statement about variables; variables are written with their question mark."""
+    """A literal or other statement, with variables written with a question mark."""
 
     text: str
     positive: bool
     arguments: tuple[str, ...]
 
     def renamed(self, names: Mapping[str, str]) -> SignedAtom:
-        """Return the same statement about other variables."""
+        """Return the statement with variables renamed."""
         return SignedAtom(
             self.text, self.positive, tuple([names.get(argument, argument) for argument in self.arguments])
         )
@@ -71,40 +71,40 @@ Fact: TypeAlias = frozenset[SignedAtom]
 
 @dataclass(frozen=True)
 class FactSet:
-    """One side of a comparison: the kinds of variables, and the facts about them with their counts."""
+    """One side of a comparison, with its variable kinds and a multiset of facts."""
 
     kinds: Mapping[str, str]
     facts: Counter[Fact]
 
     @cached_property
     def outline(self) -> tuple[list[str], list[tuple[list[SignedAtom], int]]]:
-        """The facts with all variables left blank; sets with different outlines are not isomorphic."""
+        """The facts with variable names removed. Fact sets with different outlines cannot be isomorphic."""
         blank = dict.fromkeys(self.kinds, "?")
         outline = [(sorted(atom.renamed(blank) for atom in fact), count) for fact, count in self.facts.items()]
         return sorted(self.kinds.values()), sorted(outline)
 
 
 def is_isomorphic(left: FactSet, right: FactSet) -> bool:
-    """Return whether a renaming of variables makes two fact sets equal."""
+    """Return whether some renaming of variables makes two fact sets equal."""
     return left.outline == right.outline and _Isomorphism(left, right).succeeds()
 
 
 class _CountedFact(NamedTuple):
-    """A fact, its variables, and its count."""
+    """A fact with its variables and multiplicity."""
 
     atoms: tuple[SignedAtom, ...]
     names: tuple[str, ...]
     times: int
 
     def seen_from(self, name: str, groups: Mapping[str, int]) -> tuple[tuple[SignedAtom, ...], int]:
-        """Return the fact with each variable replaced by its group, except the one from which it is seen."""
+        """Return the fact with every variable except `name` replaced by its group."""
         marks = {other: f"?{groups[other]}" for other in self.names}
         marks[name] = "?"
         return tuple(sorted([atom.renamed(marks) for atom in self.atoms])), self.times
 
 
 class _Assignment(NamedTuple):
-    """A variable of the left side, its candidates on the right, and the number of changes before."""
+    """A variable on the left, its candidates on the right and the length of the undo log."""
 
     name: str
     candidates: Iterator[str]
@@ -112,7 +112,7 @@ class _Assignment(NamedTuple):
 
 
 class _Isomorphism:
-    """Search for a renaming. Variables of the right side get a star, so that both sides can be refined as one."""
+    """Search for a variable renaming. Variables on the right are starred to refine both sides together."""
 
     def __init__(self, left: FactSet, right: FactSet) -> None:
         self._left, self._right = left, right
@@ -137,7 +137,7 @@ class _Isomorphism:
             self._facts[name].append(fact)
 
     def succeeds(self) -> bool:
-        """Return whether there is a renaming."""
+        """Return whether a renaming exists."""
         if not self._sort_out(list(self._groups_of)):
             return False
         ties: list[_Assignment] = []
@@ -155,7 +155,7 @@ class _Isomorphism:
         return (other for other in self._stars.values() if self._groups_of[other] == groups)
 
     def _tie_next(self, ties: list[_Assignment]) -> bool:
-        """Assign the next candidate to the variable of the last assignment, or backtrack if there is none left."""
+        """Assign the next candidate to the most recent variable, backtracking when none are left."""
         while ties:
             tie = ties[-1]
             while len(self._changes) > tie.changes:
@@ -171,10 +171,10 @@ class _Isomorphism:
         return False
 
     def _sort_out(self, changed: list[str]) -> bool:
-        """Split groups until all in a group look alike; return False where the two sides cannot be split alike.
+        """Refine the groups until they are stable. Return False if the two sides are refined differently.
 
-        Only facts about variables whose groups have changed are compared again; all other facts agree already.
-        Where each variable has one counterpart left, there is nothing to split, and `_agrees` groups at all facts.
+        Only facts about variables with changed groups are compared again. If every variable has a single counterpart,
+        there is nothing to refine, and `_agrees` compares all facts.
         """
         while changed and max(self._sizes.values()) > 2:
             seen: dict[str, list[tuple[tuple[SignedAtom, ...], int]]] = defaultdict(list)
@@ -211,7 +211,7 @@ class _Isomorphism:
         self._groups_of[name] = group
 
     def _agrees(self) -> bool:
-        """Return whether the sides are equal when variables of one group stand for each other."""
+        """Return whether matching variables by group makes the two sides equal."""
         self._count(len(self._left.facts))
         by_groups_of = {self._groups_of[star]: name for name, star in self._stars.items()}
         names = {name: by_groups_of[self._groups_of[name]] for name in self._left.kinds}
@@ -221,14 +221,14 @@ class _Isomorphism:
 
 @dataclass(frozen=True)
 class _Quantified:
-    """The quantifiers around a quantifier, and the antecedent of the implies directly under it."""
+    """The enclosing quantifiers of a quantifier, and the condition of its implication if it has one."""
 
     around: tuple[str, ...]
     guard: tuple[Formula, ...] | None
 
 
 def is_equivalent_as_written(one: Formula, other: Formula) -> bool:
-    """Return whether two closed formulas are equal up to names, order of conjuncts and idle quantifier positions.
+    """Return whether two closed formulas are equal up to variable names, conjunct order and quantifier placement.
 
     Raises:
         WordingError: if variables look so much alike that this cannot be decided with a bounded number of steps.
@@ -288,7 +288,7 @@ def _side(component: Component, quantified: Mapping[str, _Quantified]) -> FactSe
 
 
 def _note_count(count: Count, kinds: dict[str, str], facts: Counter[Fact]) -> None:
-    """Note the variables of a count, and what is inside it as facts about them."""
+    """Record the variables of a count and convert its body to facts."""
     owner = f"?{count.variable.name}"
     kinds[owner] = f"{count.bound} {count.number}"
     within = SignedAtom("within", True, (owner,))
@@ -310,7 +310,7 @@ def _note_count(count: Count, kinds: dict[str, str], facts: Counter[Fact]) -> No
 
 
 def _inside_exists(formula: Formula) -> tuple[list[Formula], list[str]]:
-    """Return the conjuncts of a formula and the variables of the `exists` around them."""
+    """Return the conjuncts of a formula and the variables bound by its enclosing `exists`."""
     match formula:
         case And(parts):
             found = [_inside_exists(part) for part in parts]
@@ -333,7 +333,7 @@ def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
 
 
 def _guard_fact(conjunct: Formula, owner: str) -> Fact:
-    """Return the condition of a forall as a fact; the order of alternatives counts unless they are literals."""
+    """Convert the condition of a forall to a fact. Non-literal alternatives are compared in order."""
     atoms = [SignedAtom("guard of", True, (owner,))]
     for part in conjunct.parts if isinstance(conjunct, Or) else (conjunct,):
         atom = part.body if isinstance(part, Not) else part
@@ -344,7 +344,7 @@ def _guard_fact(conjunct: Formula, owner: str) -> Fact:
 
 
 def _as_text(formula: Formula) -> SignedAtom:
-    """Return a formula as one statement about its variables."""
+    """Convert a formula to a single statement about its variables."""
     text = to_text(formula)
     return SignedAtom(re.sub(r"\?[\w-]+", "?", text), True, tuple(re.findall(r"\?[\w-]+", text)))
 

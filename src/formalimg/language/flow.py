@@ -1,4 +1,4 @@
-"""Flow: clauses as sentences that go on from one another, with pronouns, relative clauses and pairs.
+"""Combine clauses into sentences, using pronouns, relative clauses and conjunctions.
 
 Each sentence can be read in one way: a pronoun is a subject only after a sentence with the same subject, a relative
 clause belongs to the object named last, and what follows "every" names something of its rule or begins with "in each
@@ -34,7 +34,7 @@ _MAX_WORDS = 32
 
 @dataclass
 class Sentence:
-    """A sentence without capital and full stop; `subjects` are those of its last clause, for pronouns."""
+    """A sentence without capitalization or final period. `subjects` are the subjects of its last clause."""
 
     text: str
     subjects: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Sentence:
 
 
 def write_rule(rule: Rule, beginning: RuleBeginning, phrases: PhraseBuilder) -> list[str]:
-    """Return the sentences of a rule, the first of which has "every"."""
+    """Return the sentences of a rule. The first contains "every"."""
     rule_objects = {rule.variable, *rule.body.objects}
     subjects = (beginning.subject,) if beginning.subject else ()
     tail = phrases.tail if beginning.subject == rule.variable else None
@@ -69,7 +69,7 @@ def write_clauses(
     first: Sentence | None = None,
     there: bool = False,
 ) -> list[str]:
-    """Return clauses as sentences."""
+    """Convert clauses to sentences."""
     sentences = [first] if first else []
     for clause in clauses:
         before = sentences[-1] if sentences else Sentence("")
@@ -89,7 +89,7 @@ def write_clauses(
 
 
 def _takes_unanchored(before: Sentence, sentence: Sentence, each_case: str, *, is_first: bool) -> bool:
-    """Return whether a clause that names nothing of its rule can be joined: to a short beginning, or to another one."""
+    """Return whether a clause that mentions no object of its rule can be joined to the previous sentence."""
     if before.ends_in_list:
         return False
     if is_first:
@@ -123,9 +123,9 @@ def _write_clause(
 
 
 def _is_clear_pronoun(obj: str, before: Sentence, phrases: PhraseBuilder) -> bool:
-    """Return whether a pronoun is plainly an object: none of the objects of a rule, nor one of two that it could be.
+    """Return whether a pronoun would refer unambiguously to the object.
 
-    "They" could be all that the sentence before names.
+    "They" is never clear, because it could refer to all objects in the previous sentence.
     """
     pronoun = phrases.subject_pronoun(obj)
     others = {phrases.subject_pronoun(other) for other in before.mentioned - {obj}}
@@ -133,7 +133,7 @@ def _is_clear_pronoun(obj: str, before: Sentence, phrases: PhraseBuilder) -> boo
 
 
 def _extends(clause: Clause, before: Sentence, phrases: PhraseBuilder) -> bool:
-    """Return whether a clause can follow as "which is above the plate"."""
+    """Return whether a clause can be attached as a relative clause, such as "which is above the plate"."""
     if before.tail is None or not isinstance(clause, Statement) or clause.subjects != [before.tail.obj]:
         return False
     parts = [part for prop in clause.properties for part in prop]
@@ -152,7 +152,7 @@ def _with_relative_clause(clause: Clause, before: Sentence, phrases: PhraseBuild
 
 
 def _pair(sentences: list[Sentence], phrases: PhraseBuilder) -> list[Sentence]:
-    """Join two short sentences in a row, so that the text does not sound choppy."""
+    """Join pairs of short consecutive sentences to avoid choppy text."""
     paired: list[Sentence] = []
     for sentence in sentences:
         before = paired[-1] if paired else Sentence("")
@@ -164,7 +164,7 @@ def _pair(sentences: list[Sentence], phrases: PhraseBuilder) -> list[Sentence]:
 
 
 def _can_join(before: Sentence, sentence: Sentence) -> bool:
-    """Return whether two sentences make one: not too long, the first without commas, and about other subjects."""
+    """Return whether two sentences can be joined, based on length, commas and subjects."""
     words = len(before.text.split()) + len(sentence.text.split())
     is_short = words <= _MAX_WORDS and "," not in before.text
     is_other = not {*before.first_subjects} & {*sentence.first_subjects}

@@ -1,4 +1,4 @@
-"""Free English: reads the objects of a short prompt, their colours, numbers and places, and names the words left over.
+"""Extract objects, colours, numbers and places from free English, and report the words left unread.
 
 It is the third reader, for prompts that are no sentences of the other two: "One cat and two dogs sitting on the grass"
 has a cat and two dogs, and "sitting on the grass" is left over. A noun phrase is read as a whole or the prompt is
@@ -25,7 +25,7 @@ from formalimg.logic.syntax import Formula
 
 
 class FreeReading(NamedTuple):
-    """The formula of a prompt, and the phrases of the prompt that it does not say."""
+    """The formula of a prompt and the phrases that it does not cover."""
 
     formula: Formula
     unread: tuple[str, ...]
@@ -39,7 +39,7 @@ def read_free_english(
     any_noun: bool = False,
     looked_for: Collection[str] = (),
 ) -> FreeReading:
-    """Read the objects of a prompt, and what is clearly said of them.
+    """Read the objects of a prompt and the unambiguous claims about them.
 
     Args:
         text: the prompt.
@@ -61,7 +61,7 @@ def read_free_english(
 
 
 class _FreeEnglish(FreeNouns):
-    """Reads noun phrases from left to right; what stands between two is a list, a relation, or left over."""
+    """Reads noun phrases from left to right and interprets the words between them as lists or relations."""
 
     def __init__(
         self, text: str, suite: str, classes: tuple[str, ...], *, any_noun: bool, looked_for: Collection[str]
@@ -99,7 +99,7 @@ class _FreeEnglish(FreeNouns):
             self.draft.set_style(style)
 
     def _read_list_item(self) -> bool:
-        """Read ", two dogs" or "and a cat"."""
+        """Read a list item such as ", two dogs" or "and a cat"."""
         place = self.reader.place
         if self.take_any("lists") or self.reader.take("with"):
             is_list = self.reader.words[self.reader.place - 1] != "with"
@@ -115,7 +115,7 @@ class _FreeEnglish(FreeNouns):
         return False
 
     def _read_relation(self) -> bool:
-        """Read "to the left of a dog" behind the first object, of which alone it is surely said."""
+        """Read a relation such as "to the left of a dog", if the first object is its only possible subject."""
         place, subject = self.reader.place, self._subject
         self.reader.take_one_of(("that is", "which is", *BE))
         posture = self.reader.place
@@ -146,7 +146,7 @@ class _FreeEnglish(FreeNouns):
         return not self._looked_for or known.noun.word in self._looked_for
 
     def _skip_link(self) -> None:
-        """Leave words over until the next object, and it too if nobody can look for it."""
+        """Skip words up to the next object, and also that object if it cannot be looked for."""
         start, self._subject = self.reader.place, None
         self.reader.place += 1
         while not self.reader.sees(".") and not self.starts_free_noun(among_words=True):
@@ -171,7 +171,7 @@ class _FreeEnglish(FreeNouns):
         self._has_relation = False
 
     def _require_plain_link(self, link: list[str]) -> None:
-        """Refuse "of" behind a noun, whose head it may not be, and words that deny."""
+        """Raise an error if the words contain a negation or begin with "of", which may change the noun."""
         if link[0] == "of":
             raise WordingError(
                 f"{' '.join(self.reader.words[self.reader.place - len(link) - 1 :][:3])!r} is not understood"
@@ -181,7 +181,7 @@ class _FreeEnglish(FreeNouns):
 
 
 def _without_places(link: list[str]) -> list[str]:
-    """Return the words between two objects without phrases of place."""
+    """Return the words between two objects, excluding phrases of place."""
     text = f" {' '.join(link)} "
     for phrase in sorted((*free_words("places"), *_relations("natural")), key=len, reverse=True):
         text = text.replace(f" {phrase} ", " ")
@@ -190,7 +190,7 @@ def _without_places(link: list[str]) -> list[str]:
 
 @cache
 def _relations(suite: str) -> Mapping[str, RelationPhrase]:
-    """Return what phrases between two objects mean, without those that only the living do."""
+    """Return the meanings of relation phrases, excluding those that apply only to living beings."""
     table = word_table("free.toml")["relations"]
     own = {phrase: RelationPhrase(name) for name, phrases in table.items() for phrase in phrases}
     said = prose_lexicon(suite).relations

@@ -1,4 +1,4 @@
-"""Noun phrases of free English: their ends, known and open nouns, and adjectives that are left over."""
+"""Read noun phrases in free English, including open nouns and unknown adjectives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_WORDS = 3
 
 
 class FreeNouns(FreePhraseEnds):
-    """Reads noun phrases that introduce objects; words that say something else are left over."""
+    """Reads noun phrases that introduce objects and records the words that are left unread."""
 
     def __init__(self, text: str, prose: ProseLexicon, *, any_noun: bool) -> None:
         self._text = text.replace("’", "'")
@@ -36,11 +36,11 @@ class FreeNouns(FreePhraseEnds):
 
     @property
     def open_nouns(self) -> tuple[str, ...]:
-        """The nouns read so far that no vocabulary has."""
+        """The nouns read so far that are missing from the vocabulary."""
         return tuple(self._open)
 
     def leave_over(self, start: int, end: int) -> None:
-        """Note words that the formula does not say; those that touch are one phrase."""
+        """Record words that the formula does not cover, merging adjacent ranges into one phrase."""
         while start < end and not _says(self.reader.words[start]):
             start += 1
         if start == end:
@@ -51,7 +51,7 @@ class FreeNouns(FreePhraseEnds):
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """The phrases that the formula does not say, as the text has them."""
+        """The phrases that the formula does not cover, as written in the text."""
         return tuple(self._as_written(self.reader.words[start:end]) for start, end in sorted(self._left))
 
     def _as_written(self, words: list[str]) -> str:
@@ -64,18 +64,18 @@ class FreeNouns(FreePhraseEnds):
         return text.replace(" ,", ",").strip(" ,;")
 
     def starts_counted(self) -> bool:
-        """Return whether a number comes next."""
+        """Return whether the next words begin an amount."""
         return self.is_next(self.take_amount)
 
     def starts_free_noun(self, *, among_words: bool = False) -> bool:
-        """Return whether an object is introduced here; among words that are left over, only by an article or number."""
+        """Return whether the next words introduce an object. If `among_words`, an article or number is required."""
         word = self.reader.next
         if word in ("a", "an") or word in free_words("several") or self.starts_counted():
             return True
         return not among_words and self.bare_end() is not None
 
     def read_free_noun(self) -> ProseObject:
-        """Read a noun phrase that introduces an object, or objects."""
+        """Read a noun phrase that introduces one or more objects."""
         start = self.reader.place
         amount, plural = self._read_amount()
         end = self.phrase_end(plural=plural)
@@ -91,7 +91,7 @@ class FreeNouns(FreePhraseEnds):
         return found
 
     def _read_amount(self) -> tuple[Amount | None, bool]:
-        """Read an article, a number or "several": how many there are, and whether the noun is a plural."""
+        """Read an article, number or "several". Return the amount and whether the noun is plural."""
         if self.reader.take_one_of(("a single", "a", "an")):
             if self.reader.take("few") or self.reader.next in ("pair", "couple", "group", "dozen"):
                 raise WordingError(f"'a {self.reader.next}' is no number that is understood")
@@ -111,7 +111,7 @@ class FreeNouns(FreePhraseEnds):
     # --- what it says
 
     def _read_core(self, end: int, *, plural: bool) -> NounPhraseCore:
-        """Return adjectives and noun of the phrase that begins here: as many adjectives as leave a noun."""
+        """Read adjectives and a noun, skipping unknown adjectives, up to the end of the phrase."""
         start = self.reader.place
         words = self.reader.words[start:end]
         known = self._read_known(end, plural=plural)
@@ -142,7 +142,7 @@ class FreeNouns(FreePhraseEnds):
         return NounPhraseCore(None, bool(noun.measure), tuple(adjectives), noun)
 
     def _is_cut_off(self, end: int) -> bool:
-        """Return whether what follows a noun may be its head: "an ornate, high-backed chair", "a stairway railing"."""
+        """Return whether the noun may be cut off from its head, as in "an ornate, high-backed chair"."""
         word, after = self.reader.words[end], self.reader.words[end + 1 : end + 2]
         if word.endswith("ing"):
             return after == ["."]
@@ -153,7 +153,7 @@ class FreeNouns(FreePhraseEnds):
         return not (is_clear or after[0] in free_words("boundaries") or is_verb)
 
     def _read_known(self, end: int, *, plural: bool) -> NounPhraseCore | None:
-        """Return the phrase if all its words are known and mean something."""
+        """Read the phrase with the regular grammar, or return None if it contains unknown words."""
         start = self.reader.place
         core = self.attempt(lambda: self._cores.parse_core(plural=plural))
         is_whole = core is not None and self.reader.place == end
@@ -164,7 +164,7 @@ class FreeNouns(FreePhraseEnds):
         return core if is_whole and not says_state else None
 
     def _noun(self, words: list[str], *, plural: bool, is_open: bool) -> Noun | None:
-        """Return the noun that words name: of the vocabulary, or an open one of a few words."""
+        """Return the vocabulary noun for the words, or an open noun if allowed."""
         text = " ".join(words)
         known = (self.prose.words.plurals if plural else self.prose.words.singulars).get(text)
         if known is not None or not is_open:
@@ -189,5 +189,5 @@ class FreeNouns(FreePhraseEnds):
 
 
 def _says(word: str) -> bool:
-    """Return whether a token is a word, or stands for words in quotes."""
+    """Return whether a token is a word or a placeholder for quoted text."""
     return word == _QUOTE or any(map(str.isalnum, word))

@@ -1,4 +1,4 @@
-"""Where noun phrases of free English end: at words that cannot belong to them, by lists of words and by endings."""
+"""Find the ends of noun phrases in free English, using word lists and word endings."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _NO_PLURAL = ("ss", "us", "is")
 
 
 class FreePhraseEnds(ProseNouns):
-    """Finds the ends of noun phrases."""
+    """Finds the ends of noun phrases in free English."""
 
     def phrase_end(self, *, plural: bool) -> int:
-        """Return where the noun phrase ends that begins here: at a word that cannot belong to it."""
+        """Return the end of the noun phrase at the current position."""
         start = end = self.reader.place
         while self._belongs(start, end, plural=plural):
             end += 1
         return end
 
     def _belongs(self, start: int, place: int, *, plural: bool) -> bool:
-        """Return whether the word at this place belongs to the noun phrase that begins at the start."""
+        """Return whether the word at `place` belongs to the noun phrase that begins at `start`."""
         words = self.reader.words
         word, before = words[place], words[place - 1]
         if word == "," and place > start and self.is_adjective(before) and self.is_adjective(words[place + 1]):
@@ -44,14 +44,14 @@ class FreePhraseEnds(ProseNouns):
         return not (is_participle(word) and self.ends_clause(place + 1))
 
     def ends_clause(self, place: int) -> bool:
-        """Return whether what comes next cannot be the noun of a participle before it, which is no noun either."""
+        """Return whether the word at `place` ends the clause, so that a participle before it has no noun."""
         word = self.reader.words[place]
         if word == "of":
             return False
         return not _WORD.fullmatch(word) or word in free_words("boundaries")
 
     def _known_end(self, start: int, end: int) -> int:
-        """Return the end of a longest known noun that spans the place before the given end; 0 if there is none."""
+        """Return the end of the longest known noun that spans `end`, or 0 if there is none."""
         found = 0
         nouns = (self.prose.words.singulars, self.prose.words.plurals)
         words = self.reader.words
@@ -63,7 +63,7 @@ class FreePhraseEnds(ProseNouns):
         return found
 
     def bare_end(self) -> int | None:
-        """Return the end of a plural without an article: "red bananas"; None if none comes next."""
+        """Return the end of a plural without an article, such as "red bananas", or None if there is none."""
         end = self.phrase_end(plural=True)
         words = self.reader.words[self.reader.place : end]
         if not words or words[-1] in free_words("plural_only"):
@@ -77,24 +77,24 @@ class FreePhraseEnds(ProseNouns):
         return any(word in self.prose.colors for word in words)
 
     def is_adjective(self, word: str) -> bool:
-        """Return whether a word stands before nouns and is none."""
+        """Return whether the word can only be an adjective."""
         entry = self.prose.words.before.get(word)
         is_noun = word in self.prose.words.singulars
         return (entry is not None and not is_noun) or word in free_words("adjectives")
 
 
 def is_plural(word: str) -> bool:
-    """Return whether a word has the form of a plural."""
+    """Return whether a word looks like a plural."""
     return not word.endswith(_NO_PLURAL) and singular_of(word) is not None
 
 
 def is_participle(word: str) -> bool:
-    """Return whether a word has the form of a participle."""
+    """Return whether a word looks like a participle."""
     return re.fullmatch(r"\w{2,}(?:ed|ing)", word) is not None
 
 
 @cache
 def free_words(name: str) -> frozenset[str]:
-    """Return a list of words of free English."""
+    """Return a named word list for free English."""
     listed = word_table("free.toml")[name]
     return frozenset(listed.split() if isinstance(listed, str) else listed)

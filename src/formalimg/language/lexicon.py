@@ -1,4 +1,4 @@
-"""Lexicon: the nouns, adjectives and phrases of a suite's English, read from data files."""
+"""Lexicon of nouns, adjectives and phrases for the English of each suite."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ UNNAMED = "object"
 
 
 class WordingError(FormalimgError):
-    """A formula that cannot be put into English, or a text that cannot be parsed back into a formula."""
+    """Raised if a formula cannot be expressed in English or a text cannot be parsed into a formula."""
 
 
 class Pronoun(NamedTuple):
-    """The two forms of a pronoun in use: as an object, and before a noun."""
+    """The object and possessive forms of a pronoun."""
 
     it: str
     its: str
@@ -47,7 +47,7 @@ PRONOUNS = {
 
 @dataclass(frozen=True)
 class Noun:
-    """The noun of a class."""
+    """The noun for a class, with its plural, measure word and pronoun."""
 
     word: str | None
     text: str
@@ -58,13 +58,13 @@ class Noun:
 
     @property
     def who(self) -> str:
-        """The word that begins a relative clause."""
+        """The relative pronoun for the noun ("that" or "who")."""
         return "that" if self.pronoun == "it" else "who"
 
 
 @dataclass(frozen=True)
 class AdjectiveEntry:
-    """The forms of an attribute before a noun (None: never) and after a verb."""
+    """The forms of an attribute before a noun (None if not allowed) and after a verb."""
 
     predicate: str
     word: str
@@ -75,7 +75,7 @@ class AdjectiveEntry:
 
 @dataclass(frozen=True)
 class RelationEntry:
-    """The phrases of a relation.
+    """The phrases for a relation.
 
     `near` is the form with a pronoun, `group` the noun for objects so related, `ordered` whether each object of a list
     can have it to the next, `back` whether it reads better from the next to the previous, and `sweep` what is said of a
@@ -94,7 +94,7 @@ class RelationEntry:
 
 
 class Corner(NamedTuple):
-    """Two positions in one phrase, such as the upper left corner."""
+    """A phrase that combines two positions, such as "in the upper left corner"."""
 
     places: tuple[str, str]
     phrase: str
@@ -102,7 +102,7 @@ class Corner(NamedTuple):
 
 @dataclass(frozen=True)
 class SuiteLexicon:
-    """All words of a suite."""
+    """The nouns, adjectives, relations and other phrases of a suite."""
 
     suite: str
     nouns: Mapping[str, Noun]
@@ -121,11 +121,11 @@ class SuiteLexicon:
 
     @property
     def unnamed(self) -> Noun:
-        """The noun of an object whose class is not stated."""
+        """The noun for objects without a stated class."""
         return self.nouns[UNNAMED]
 
     def has_phrase(self, atom: Atom) -> bool:
-        """Return whether there is a phrase for a predicate with such arguments."""
+        """Return whether the lexicon has a phrase for the predicate and argument kinds of an atom."""
         match atom.arguments:
             case (Variable(), Variable()):
                 return atom.predicate in self.relations
@@ -136,14 +136,14 @@ class SuiteLexicon:
         return False
 
     def verbs_of(self, predicate: str) -> list[str]:
-        """Return the verbs that can stand for "is" before a place or relation."""
+        """Return the verbs that can replace "is" before a place or relation."""
         allowed = self.relations[predicate].verb if predicate in self.relations else None
         special = {relation.verb for relation in self.relations.values()} - {allowed}
         return [verb for verb in self.verbs if verb not in special]
 
     @cached_property
     def living(self) -> frozenset[str]:
-        """The classes of which such a verb could be a state: what can sit, stand or lie, and hold something."""
+        """The classes of people, animals and other objects for which verbs such as "sit" may describe a state."""
         from formalimg.language.ontology.knowledge import COVERED, ontology  # here, so that a run need not load it
 
         entries = [ontology().entry(word) for word in vocabulary(self.suite).words["class"] if self.suite in COVERED]
@@ -154,66 +154,66 @@ class SuiteLexicon:
 
     @cached_property
     def predicate_phrases(self) -> Mapping[str, str]:
-        """The predicate of each phrase of a relation or place."""
+        """Mapping from relation and place phrases to predicates."""
         phrases = [(phrase, name) for name, relation in self.relations.items() for phrase in relation.phrases]
         places = [(phrase, name) for name, places in self.places.items() for phrase in places]
         return _inverse([*phrases, *places, *((shorten_place(phrase), name) for phrase, name in places)])
 
     @cached_property
     def corner_phrases(self) -> Mapping[str, tuple[str, str]]:
-        """The two positions of each corner phrase."""
+        """Mapping from corner phrases to pairs of positions."""
         phrases = [(corner.phrase, corner.places) for corner in self.corners]
         return _inverse([*phrases, *((shorten_place(phrase), places) for phrase, places in phrases)])
 
     @cached_property
     def sweeps(self) -> Mapping[str, str]:
-        """The relation of each object of a list to the next, by what is said of the list."""
+        """Mapping from phrases about an ordered list to the relation between consecutive objects."""
         return _inverse((relation.sweep, name) for name, relation in self.relations.items() if relation.sweep)
 
     @cached_property
     def style_phrases(self) -> Mapping[str, str]:
-        """The style of each style phrase."""
+        """Mapping from style phrases to styles."""
         return _inverse((phrase, style) for style, phrase in self.styles.items())
 
     @cached_property
     def before(self) -> Mapping[str, AdjectiveEntry]:
-        """The adjectives by their form before a noun."""
+        """Mapping from adjective forms used before a noun to adjectives."""
         return _inverse((a.before, a) for a in self.adjectives.values() if a.before)
 
     @cached_property
     def after(self) -> Mapping[str, AdjectiveEntry]:
-        """The adjectives by their form after a verb."""
+        """Mapping from adjective forms used after a verb to adjectives."""
         return _inverse((a.after, a) for a in self.adjectives.values())
 
     @cached_property
     def singulars(self) -> Mapping[str, Noun]:
-        """The nouns by their singular."""
+        """Mapping from singular forms to nouns."""
         return _inverse((noun.text, noun) for noun in self.nouns.values())
 
     @cached_property
     def plurals(self) -> Mapping[str, Noun]:
-        """The nouns by their plural."""
+        """Mapping from plural forms to nouns."""
         return _inverse((noun.plural, noun) for noun in self.nouns.values())
 
     @cached_property
     def measures(self) -> tuple[str, ...]:
-        """The measure words that make nouns countable: "pair of"."""
+        """The measure words for uncountable nouns, such as "pair of"."""
         return tuple(sorted({noun.measure for noun in self.nouns.values() if noun.measure}))
 
 
 def shorten_place(phrase: str) -> str:
-    """Return a phrase for a place in the image without the words for the image."""
+    """Remove "of the image" from the end of a place phrase."""
     return phrase.removesuffix(" of the image")
 
 
 def plural_measure(measure: str) -> str:
-    """Return the plural of a measure: "pairs of"."""
+    """Return the plural of a measure word, such as "pairs of"."""
     head, rest = measure.split(" ", 1)
     return f"{head}{'es' if head.endswith('ch') else 's'} {rest}"
 
 
 def _inverse(pairs: Iterable[tuple[str, _Meaning]]) -> dict[str, _Meaning]:
-    """Return the meaning of each phrase; raise if a phrase has two, since texts must parse back."""
+    """Invert pairs of phrase and meaning, raising an error if a phrase is ambiguous."""
     meanings: dict[str, _Meaning] = {}
     for phrase, meaning in pairs:
         if meanings.setdefault(phrase, meaning) != meaning:
@@ -271,7 +271,7 @@ def _loaded(suite: str) -> SuiteLexicon:
 
 
 def with_classes(words: SuiteLexicon, classes: Iterable[str]) -> SuiteLexicon:
-    """Return the lexicon with nouns for further classes; a noun that is known already keeps its meaning."""
+    """Return the lexicon with nouns added for further classes. Existing nouns take precedence."""
     nouns = dict(words.nouns)
     taken = {*words.singulars, *words.plurals}
     for word in classes:
@@ -284,12 +284,12 @@ def with_classes(words: SuiteLexicon, classes: Iterable[str]) -> SuiteLexicon:
 
 
 def class_noun(name: str) -> str:
-    """Return the noun of a class that no data file has."""
+    """Return the noun for a class that is missing from the data files."""
     return name.replace("_", " ").lower()
 
 
 def plural_of(text: str) -> str:
-    """Return the plural of a noun that no data file has."""
+    """Return the plural of a noun that is missing from the data files."""
     for ending, plural in word_table("counting.toml")["plurals"].items():
         if text == ending or text.endswith(f" {ending}"):
             return f"{text.removesuffix(ending)}{plural}"
@@ -299,14 +299,14 @@ def plural_of(text: str) -> str:
 
 
 def singular_of(plural: str) -> str | None:
-    """Return the noun of which a word is the plural; None if it is none."""
+    """Return the singular of a plural noun, or None if the word is not a plural."""
     likely = plural[:-2] if plural.endswith(("sses", "uses", "ches", "shes", "xes")) else f"{plural[:-3]}y"
     candidates = [*word_table("counting.toml")["plurals"], likely, plural[:-1]]
     return next((one for one in candidates if len(one) > 1 and plural_of(one) == plural), None)
 
 
 def lexicon_of(formula: Formula, suite: str) -> SuiteLexicon:
-    """Return the lexicon of a suite, with phrases for predicates of the formula that it does not have.
+    """Return the lexicon of a suite, extended with phrases for unknown predicates in the formula.
 
     These are said by the phrases that another suite has for them, else by their own names: `StandsBehind ?x ?y` is
     "stands behind". It cannot be known whether that is good English.
@@ -336,7 +336,7 @@ def lexicon_of(formula: Formula, suite: str) -> SuiteLexicon:
 
 
 def _phrase_of(predicate: str) -> str:
-    """Return the name of a predicate as words: `StandsBehind` is "stands behind"."""
+    """Split the name of a predicate into words: `StandsBehind` becomes "stands behind"."""
     return (
         " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", predicate)).lower().removeprefix("is ") or predicate
     )
@@ -344,7 +344,7 @@ def _phrase_of(predicate: str) -> str:
 
 @cache
 def word_table(name: str) -> dict[str, Any]:
-    """Return a data file of the wording."""
+    """Load a data file of the lexicon."""
     text = (files("formalimg.language") / "words" / name).read_text(encoding="utf-8")
     return tomllib.loads(text)
 

@@ -1,4 +1,4 @@
-"""Naming: the noun of each object, its adjectives, and what distinguishes it from others of its class."""
+"""Choose the noun and adjectives of each object, and distinguish objects of the same class."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ _Choice = TypeVar("_Choice")
 
 
 class HashRng:
-    """A stream of random choices from a hash of a text and a counter: the same on every machine and Python."""
+    """Reproducible random number generator based on a hash of a text and a counter."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._drawn = 0
 
     def below(self, bound: int) -> int:
-        """Return a number from 0 up to, but not including, the bound."""
+        """Return a random integer from 0 up to, but not including, the bound."""
         self._drawn += 1
         digest = sha256(f"{self._drawn}:{self._source}".encode()).digest()
         return int.from_bytes(digest[:8], "big") % bound
 
     def likely(self, percent: int) -> bool:
-        """Return True with this probability in percent."""
+        """Return True with the given probability in percent."""
         return self.below(100) < percent
 
     def one_of(self, choices: Sequence[_Choice]) -> _Choice:
-        """Return one of the choices, each with the same probability."""
+        """Return a random element, with equal probability for each."""
         return choices[self.below(len(choices))]
 
 
 @dataclass
 class ObjectName:
-    """How an object is introduced, and referred to afterwards.
+    """The noun phrase that introduces an object and the form used for later references.
 
     `adjectives` stand before the noun when it is introduced, each a list of alternatives ("red or blue"); `clause` is
     what follows "that is". `distinguishing` is the adjective that is repeated in later references. An object with a
@@ -65,7 +65,7 @@ class ObjectName:
 
 @dataclass(frozen=True)
 class Naming:
-    """The names of all objects, and the claims that remain for sentences."""
+    """The names of all objects and the claims not expressed by them."""
 
     names: dict[str, ObjectName]
     left: dict[str, list[ObjectClaim]]
@@ -73,17 +73,17 @@ class Naming:
 
     @property
     def with_clause(self) -> set[str]:
-        """The objects that are introduced with a relative clause."""
+        """The objects introduced with a relative clause."""
         return {obj for obj, name in self.names.items() if name.clause}
 
     @property
     def people(self) -> set[str]:
-        """The objects whose pronoun is not "it"."""
+        """The objects with a pronoun other than "it"."""
         return {obj for obj, name in self.names.items() if name.noun.pronoun != "it"}
 
 
 def name_objects(description: Description, lexicon: SuiteLexicon, rng: HashRng) -> Naming:
-    """Give every object a name that is unique wherever it can be referred to."""
+    """Give every object a name that is unambiguous wherever it is referenced."""
     top = description.block
     names: dict[str, ObjectName] = {}
     left: dict[str, list[ObjectClaim]] = {}
@@ -103,7 +103,7 @@ def name_objects(description: Description, lexicon: SuiteLexicon, rng: HashRng) 
 
 
 def _name(obj: str, claims: list[ObjectClaim], lexicon: SuiteLexicon, rng: HashRng, *, guard: bool) -> ObjectName:
-    """Return the name of an object; removes the claims that it expresses from the list."""
+    """Return the name of an object, removing the claims that it expresses from `claims`."""
     name = ObjectName(lexicon.unnamed)
     for claim in [claim for claim in claims if claim.subject == obj]:
         adjectives = tuple(_adjectives(claim.parts, lexicon))
@@ -123,7 +123,7 @@ def _name(obj: str, claims: list[ObjectClaim], lexicon: SuiteLexicon, rng: HashR
 def _counted_names(
     count: CountedObjects, taken: set[Noun], lexicon: SuiteLexicon, rng: HashRng
 ) -> dict[str, ObjectName]:
-    """Return the names of counted objects, and of the objects that are there for each of them."""
+    """Return the names of the counted objects and of the objects introduced within the count."""
     left = list(count.body.claims)
     counted = _name(count.variable, left, lexicon, rng, guard=True)
     counted.related = [claim for claim in left if claim_objects(claim)[1:] == [count.variable]]
@@ -142,7 +142,7 @@ def _counted_names(
 
 
 def _introduces_plainly(body: DescriptionBlock, counted: ObjectName) -> bool:
-    """Return whether each object of a count is named in it, first where neither "not" nor "or" stands before it."""
+    """Return whether every object within a count is introduced outside of negations and alternatives."""
     claims = [*counted.clause, *counted.related]
     named = [obj for claim in claims if claim.single for obj in claim_objects(claim)]
     doubtful = [obj for claim in claims if not claim.single for obj in claim_objects(claim)]
@@ -150,20 +150,20 @@ def _introduces_plainly(body: DescriptionBlock, counted: ObjectName) -> bool:
 
 
 def _belongs_behind(claim: ObjectClaim, adjectives: tuple[AdjectiveEntry, ...], rng: HashRng) -> bool:
-    """Return whether the attribute goes behind the noun: "a lamp that is switched on", "a cup that is not red"."""
+    """Return whether an attribute should follow the noun, as in "a lamp that is switched on"."""
     if not adjectives or len(claim.parts) > 1:
         return False
     return adjectives[0].before is None if claim.single else rng.likely(50)
 
 
 def _adjectives(parts: Iterable[ClaimPart], lexicon: SuiteLexicon) -> Iterator[AdjectiveEntry]:
-    """Return the adjectives of the parts, if all are attributes."""
+    """Return the adjectives for the parts, or nothing unless all parts are attributes."""
     found = [lexicon.adjectives.get((part.predicate, part.rest[0])) if part.rest else None for part in parts]
     return iter([adjective for adjective in found if adjective] if all(found) else [])
 
 
 def _fits_before(adjectives: tuple[AdjectiveEntry, ...], name: ObjectName, claim: ObjectClaim) -> bool:
-    """Return whether alternatives can stand before the noun: all of one kind that has no other adjective."""
+    """Return whether the alternatives can precede the noun: all of one kind not yet used."""
     kinds = {adjective.predicate for adjective in adjectives}
     taken = {group[0].predicate for group in name.adjectives}
     expressible = all(part.positive for part in claim.parts) and all(adjective.before for adjective in adjectives)
@@ -196,7 +196,7 @@ def _distinguish(description: Description, naming: Naming, lexicon: SuiteLexicon
 
 
 def _distinguish_by_color(objects: list[str], names: dict[str, ObjectName]) -> bool:
-    """Distinguish objects by their colours, if each has one and no two are the same."""
+    """Distinguish objects by colour if every object has a unique one."""
     colors = []
     for obj in objects:
         found = [g[0] for g in names[obj].adjectives if len(g) == 1 and g[0].predicate in ("Has", "HasColor")]

@@ -1,4 +1,4 @@
-"""Open vocabulary: nouns that no lexicon knows, found by their place in a prompt.
+"""Find nouns in prompts that are missing from the lexicon.
 
 A single unknown word behind "a" or a number, and behind adjectives that are known, names a class: "seven black pigs".
 Of two unknown words nobody can say whether the first is an adjective, so they stay unknown.
@@ -22,7 +22,7 @@ _FUNCTION_WORDS = (
 
 
 def find_unknown_nouns(text: str, suite: str, classes: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return the classes that a prompt names and the vocabulary does not have, in the singular."""
+    """Return the unknown nouns in a prompt as class names, in the singular."""
     prose = prose_lexicon(suite, classes)
     known = {*prose.words.singulars, *prose.words.plurals}
     # Not a state: a swimming pool does not swim.
@@ -48,7 +48,7 @@ def find_unknown_nouns(text: str, suite: str, classes: tuple[str, ...] = ()) -> 
 
 @cache
 def _boundaries(suite: str) -> frozenset[str]:
-    """Return the words that end a noun phrase: those of relations, verbs and everything else with a known use."""
+    """Return the words that end a noun phrase, including relations, verbs and other words with a known use."""
     prose = prose_lexicon(suite)
     phrases = [*prose.relations, *prose.alignments, *prose.verbs, *prose.words.after, *prose.words.predicate_phrases]
     phrases += [phrase for listed in prose.phrases.values() for phrase in listed]

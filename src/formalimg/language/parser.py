@@ -1,4 +1,4 @@
-"""Parser: from an English prompt back to its formula; the grammar of sentences and clauses.
+"""Parse English prompts into formulas.
 
 The grammar reads the language that `realize` writes, and that of earlier versions. "A cup" introduces an object and
 "the cup" calls it; a sentence with "every" begins a rule. The sentences after it belong to the rule as long as each
@@ -20,7 +20,7 @@ from formalimg.logic.syntax import Formula
 
 
 def parse_prompt(text: str, suite: str) -> Formula:
-    """Parse a prompt in the English of `realize` into its formula.
+    """Parse a prompt produced by `realize` into its formula.
 
     Raises:
         WordingError: if the text is not in that language; it says where and what was expected.
@@ -29,21 +29,21 @@ def parse_prompt(text: str, suite: str) -> Formula:
 
 
 def parse_with(text: str, words: SuiteLexicon) -> Formula:
-    """Parse a prompt in the English of these words; as `parse_prompt` does."""
+    """Parse a prompt with the given lexicon, like `parse_prompt`."""
     parser = _PromptParser(TokenReader(text), words)
     parser.parse_text()
     return to_formula(Description(parser.style, parser.top))
 
 
 class PromptReading(NamedTuple):
-    """The formula of a text, and whether the text is in the language of `realize`."""
+    """The formula of a text, and whether the text follows the grammar of `realize`."""
 
     formula: Formula
     own: bool
 
 
 def understand(text: str, suite: str, classes: tuple[str, ...] = ()) -> PromptReading:
-    """Read a prompt: in the language of `realize`, or else in the patterns of plain English that are known.
+    """Parse a prompt with the grammar of `realize`, falling back to common patterns of plain English.
 
     In plain English "the cup is to the left of the fork" and "the fork is to the right of the cup" say the same; in the
     language of `realize`, the first is LeftOf and the second RightOf.
@@ -63,7 +63,7 @@ def understand(text: str, suite: str, classes: tuple[str, ...] = ()) -> PromptRe
 
 
 class _PromptParser(ClauseParser):
-    """Recursive descent over one text. A rule goes on in the sentences that call one of its objects."""
+    """Recursive-descent parser for prompts. Sentences that mention an object of the open rule continue the rule."""
 
     def __init__(self, reader: TokenReader, words: SuiteLexicon) -> None:
         super().__init__(reader, words)
@@ -129,7 +129,7 @@ class _PromptParser(ClauseParser):
             self.parse_clause()
 
     def continues_rule(self) -> bool:
-        """Return whether a sentence belongs to the open rule: it says so, or it calls one of its objects."""
+        """Return whether a sentence continues the open rule, either explicitly or by mentioning one of its objects."""
         if self.reader.take(f"{self.words.each_case} ,"):
             if self.open_rule is None:
                 self.reader.fail("a sentence with 'every' before it")
@@ -142,7 +142,7 @@ class _PromptParser(ClauseParser):
         return bool(rule_objects & self.called_objects())
 
     def called_objects(self) -> set[str]:
-        """Return the objects that the rest of the sentence calls, without reading it."""
+        """Return the objects referenced in the rest of the sentence, without consuming it."""
         objects: set[str] = set()
         start = self.reader.place
         end = self.reader.words.index(".", start) if "." in self.reader.words[start:] else start

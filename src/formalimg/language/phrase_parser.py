@@ -1,4 +1,4 @@
-"""Parser of phrases: tokens, noun phrases, and the properties after a verb."""
+"""Parse tokens, noun phrases and the properties after a verb."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SPLIT: dict[str, list[str]] = {}
 
 
 class TokenReader:
-    """The words of a text and the current position. Case is ignored."""
+    """Reads the words of a text in order, ignoring case."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_CHARACTERS:
@@ -46,32 +46,32 @@ class TokenReader:
 
     @property
     def done(self) -> bool:
-        """Whether everything has been read."""
+        """Whether the end of the text has been reached."""
         return not self.words[self.place]
 
     @property
     def next(self) -> str:
-        """The next word; empty at the end."""
+        """The next word, or an empty string at the end."""
         return self.words[self.place]
 
     def sees(self, phrase: str) -> bool:
-        """Return whether the next words are the phrase."""
+        """Return whether the text continues with the phrase."""
         words = phrase_words(phrase)
         return self.words[self.place] == words[0] and self.words[self.place : self.place + len(words)] == words
 
     def take(self, phrase: str) -> bool:
-        """Consume the phrase if it comes next."""
+        """Consume the phrase if it comes next, and return whether it did."""
         if not self.sees(phrase):
             return False
         self.place += len(phrase_words(phrase))
         return True
 
     def take_one_of(self, phrases: Iterable[str]) -> str | None:
-        """Consume the first of the phrases that comes next."""
+        """Consume the first of the phrases that comes next, or return None."""
         return next((phrase for phrase in phrases if self.take(phrase)), None)
 
     def take_meaning(self, meanings: Mapping[str, _Meaning]) -> _Meaning | None:
-        """Consume the longest known phrase that comes next, and return its meaning."""
+        """Consume the longest known phrase that comes next and return its meaning."""
         longest = max((phrase for phrase in meanings if self.sees(phrase)), key=len, default=None)
         if longest is None:
             return None
@@ -79,21 +79,21 @@ class TokenReader:
         return meanings[longest]
 
     def expect(self, *phrases: str) -> str:
-        """Consume one of the phrases, or fail."""
+        """Consume one of the phrases or raise an error."""
         taken = self.take_one_of(phrases)
         if taken is None:
             self.fail(" or ".join(repr(phrase) for phrase in phrases))
         return taken
 
     def fail(self, expected: str) -> NoReturn:
-        """Raise a WordingError that says what was expected here."""
+        """Raise a WordingError that describes what was expected at the current position."""
         before = " ".join(self.words[max(self.place - 6, 0) : self.place])
         found = repr(" ".join(self.words[self.place : self.place + 4]).strip()) if not self.done else "the end"
         raise WordingError(f"cannot parse the text: after {before!r} comes {found}, expected {expected}")
 
 
 def phrase_words(phrase: str) -> list[str]:
-    """Return the words of a phrase, as tokens."""
+    """Split a phrase into tokens."""
     if phrase not in _SPLIT:
         _SPLIT[phrase] = [word.lower() for word in _TOKEN.findall(phrase)]
     return _SPLIT[phrase]
@@ -109,7 +109,7 @@ class NounPhraseCore(NamedTuple):
 
 
 class KnownObject(NamedTuple):
-    """An object that has been introduced, and its noun phrase."""
+    """An object that has been introduced, with its noun phrase."""
 
     variable: str
     core: NounPhraseCore
@@ -117,7 +117,7 @@ class KnownObject(NamedTuple):
 
 @dataclass
 class NounPhraseParser:
-    """Parses noun phrases and keeps track of the objects that have been introduced."""
+    """Parses noun phrases and tracks the objects that have been introduced."""
 
     reader: TokenReader
     lexicon: SuiteLexicon
@@ -125,11 +125,11 @@ class NounPhraseParser:
     names: set[str]
 
     def starts(self) -> bool:
-        """Return whether a noun phrase comes next."""
+        """Return whether the next words begin a noun phrase."""
         return any(self.reader.sees(article) for article in ARTICLES)
 
     def parse_definite(self) -> str:
-        """Return the one object that a phrase after "the" or "that" refers to."""
+        """Return the object that a phrase after "the" or "that" refers to."""
         core = self.parse_core()
         adjectives = {adjective for group in core.adjectives for adjective in group}
         matches = [
@@ -147,7 +147,7 @@ class NounPhraseParser:
         return matches[0]
 
     def introduce(self, core: NounPhraseCore) -> tuple[str, list[ObjectClaim]]:
-        """Introduce a new object; return it and the claims of its phrase."""
+        """Introduce a new object. Return its variable and the claims of its noun phrase."""
         if core.noun.measure and not core.measured:
             raise WordingError(f"say '{core.noun.measure} {core.noun.text}' where the object is introduced")
         variable = self._fresh(core.noun)
@@ -157,7 +157,7 @@ class NounPhraseParser:
         return variable, claims + [ObjectClaim(variable, parts) for parts in groups]
 
     def parse_core(self, *, plural: bool = False) -> NounPhraseCore:
-        """Parse ordinal, measure, adjectives and noun."""
+        """Parse an optional ordinal and measure word, adjectives and a noun."""
         mark = self.reader.take_one_of((PARTICULAR, *self.lexicon.ordinals))
         measured = self._measure(plural)
         cores = (
@@ -173,9 +173,9 @@ class NounPhraseParser:
     def _readings(
         self, before: tuple[tuple[AdjectiveEntry, ...], ...], plural: bool
     ) -> Iterator[tuple[tuple[tuple[AdjectiveEntry, ...], ...], str | None, Noun]]:
-        """Yield adjectives, a measure if there is one behind them, and a noun, for every reading of the next words.
+        """Yield every reading of the next words as adjectives, an optional measure word and a noun.
 
-        "Orange" is an adjective and a noun. The longest comes first.
+        For example, "orange" is both an adjective and a noun. Longer readings come first.
         """
         place = self.reader.place
         group = self._alternatives()
@@ -188,7 +188,7 @@ class NounPhraseParser:
             yield before, measure, noun
 
     def _alternatives(self) -> tuple[AdjectiveEntry, ...]:
-        """Parse one adjective or several: "red or blue"."""
+        """Parse one or more alternative adjectives, such as "red or blue"."""
         found: list[AdjectiveEntry] = []
         place = self.reader.place
         while adjective := self.lexicon.before.get(self.reader.next):
@@ -216,7 +216,7 @@ class NounPhraseParser:
 
 @dataclass
 class PropertyParser:
-    """Parses lists of properties after a verb, with callbacks for objects and for classes."""
+    """Parses lists of properties after a verb, using callbacks to parse objects and classes."""
 
     reader: TokenReader
     lexicon: SuiteLexicon
@@ -224,7 +224,7 @@ class PropertyParser:
     parse_class: Callable[[], str]
 
     def starts(self) -> bool:
-        """Return whether a property comes next, other than "a cup". After "either", an object begins a new clause."""
+        """Return whether the next words begin a property other than a class."""
         place = self.reader.place
         found = self.reader.take("not")
         found = found or (self.reader.take("either") and self.reader.next not in ("the", "that"))
@@ -239,7 +239,7 @@ class PropertyParser:
         return found
 
     def starts_place(self) -> bool:
-        """Return whether a place comes next, or a relation of place."""
+        """Return whether the next words begin a place or a spatial relation."""
         place = self.reader.place
         is_place = self.reader.take_meaning(self.lexicon.corner_phrases) is not None or self._near_form() is not None
         predicate = None if is_place else self.reader.take_meaning(self.lexicon.predicate_phrases)
@@ -248,10 +248,10 @@ class PropertyParser:
         return is_place or predicate in self.lexicon.places or (relation is not None and relation.kind == "where")
 
     def parse_properties(self, it: str | None = None, *, verbs: tuple[str, ...] = ()) -> Properties:
-        """Parse a list of properties. "It" is the given object at first, then the one that was named last.
+        """Parse a list of properties. "it" refers to the last object, initially `it`.
 
-        Where verbs are given, they may be repeated in the list: "is red and is above the cup"; and a relation may be
-        to several objects: "is above the cup and the plate".
+        If `verbs` are given, they may be repeated in the list ("is red and is above the cup"), and a relation may have
+        several objects ("is above the cup and the plate").
         """
         found: Properties = []
         while True:
@@ -275,7 +275,7 @@ class PropertyParser:
                 return found
 
     def _further_objects(self, part: ClaimPart) -> Properties:
-        """Parse further objects of the same relation: "and the plate", ", the plate and the fork"."""
+        """Parse further objects of the same relation, such as "and the plate" or ", the plate and the fork"."""
         found: Properties = []
         while part.positive and any(self.reader.sees(f"{joint} {a}") for joint in ("and", ",") for a in ARTICLES):
             self.reader.place += 1
@@ -283,7 +283,7 @@ class PropertyParser:
         return found
 
     def parse_part(self, it: str | None) -> ClaimPart:
-        """Parse one part: "not red", "above the cup", "to its left"."""
+        """Parse a single part, such as "not red", "above the cup" or "to its left"."""
         positive = not self.reader.take("not")
         if self.reader.take_one_of(("a", "an")):
             return ClaimPart("Is", (self.parse_class(),), positive)
@@ -302,7 +302,7 @@ class PropertyParser:
         return ClaimPart(adjective.predicate, (adjective.word,), positive)
 
     def parse_relation(self) -> str:
-        """Parse the phrase of a relation, without its object."""
+        """Parse a relation phrase without its object."""
         predicate = self.reader.take_meaning(self.lexicon.predicate_phrases)
         if predicate is None or predicate not in self.lexicon.relations:
             self.reader.fail("a relation")
@@ -315,7 +315,7 @@ class PropertyParser:
         return parts
 
     def _near_form(self) -> str | None:
-        """Parse a form such as "to its left"; return its relation."""
+        """Parse a form such as "to its left" and return its relation, or None if there is none."""
         for name, relation in self.lexicon.relations.items():
             if relation.near and "{its}" in relation.near:
                 forms = [relation.near.format(its=its) for its in _ITS]

@@ -1,4 +1,4 @@
-"""Phrases: noun phrases, and the properties after a verb."""
+"""Build noun phrases and the properties that follow a verb."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from formalimg.language.naming import HashRng, ObjectName
 
 
 class NounPhrase(NamedTuple):
-    """A noun phrase, and whether it takes "are"."""
+    """A noun phrase, and whether it takes a plural verb."""
 
     text: str
     many: bool = False
 
 
 class PropertyPhrase(NamedTuple):
-    """A property in English, and its kind: class, like, where, size, doing or open."""
+    """A property in English with its kind: class, like, where, size, doing or open."""
 
     text: str
     kind: str
 
 
 class Tail(NamedTuple):
-    """The object at the end of a phrase, of which "which is" or "which are" can follow."""
+    """The object at the end of a phrase, to which a relative clause can be attached."""
 
     obj: str
     many: bool
 
 
 def join_list(items: list[str]) -> str:
-    """Return the items as a list: "a", "a and b", "a, b and c"."""
+    """Join items in English: "a", "a and b", "a, b and c"."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def with_article(text: str) -> str:
-    """Return the text after "a" or "an"."""
+    """Add "a" or "an" before the text."""
     return f"{'an' if text[0] in 'aeiou' else 'a'} {text}"
 
 
 class PhraseBuilder:
-    """Builds phrases from names and parts, and keeps track of the objects that have been introduced."""
+    """Builds phrases from names and claims, and tracks the objects that have been introduced."""
 
     def __init__(self, lexicon: SuiteLexicon, names: dict[str, ObjectName], rng: HashRng) -> None:
         self.lexicon = lexicon
@@ -55,7 +55,7 @@ class PhraseBuilder:
         self._framed = False
 
     def refer(self, obj: str) -> NounPhrase:
-        """Return the reference to an object: "a red cup" the first time, then "the cup"."""
+        """Refer to an object: "a red cup" the first time, then "the cup"."""
         name = self.names[obj]
         if obj in self.known:
             return self._definite(name)
@@ -67,37 +67,37 @@ class PhraseBuilder:
         return NounPhrase(with_article(self._core(name)) + self._clause(name))
 
     def refer_all(self, objects: list[str]) -> NounPhrase:
-        """Return the reference to several objects as a list."""
+        """Refer to several objects as a list."""
         phrases = [self.refer(obj) for obj in objects]
         return NounPhrase(join_list([phrase.text for phrase in phrases]), len(phrases) > 1 or phrases[0].many)
 
     def every(self, obj: str) -> str:
-        """Return the phrase for every object of a rule: "every red cup that is not above the plate"."""
+        """Return the phrase for the objects of a rule, such as "every red cup that is not above the plate"."""
         self.known.add(obj)
         self.ruled.add(obj)
         return f"every {self._core(self.names[obj])}{self._clause(self.names[obj])}"
 
     def all_of(self, obj: str) -> str:
-        """Return the same in the plural: "all red cups"."""
+        """Return the plural phrase for the objects of a rule, such as "all red cups"."""
         self.known.add(obj)
         name = self.names[obj]
         return f"all {self._plural_core(name)}"
 
     def counted(self, obj: str, *, singular: bool) -> str:
-        """Return the noun of counted objects, with its adjectives: "red cup", "pairs of black jeans"."""
+        """Return the noun of counted objects with adjectives, such as "red cup" or "pairs of black jeans"."""
         name = self.names[obj]
         if singular:
             return self._core(name)
         return self._plural_core(name)
 
     def pronoun(self, obj: str) -> Pronoun:
-        """Return the pronoun of an object; the object of a rule is one pair, not many jeans."""
+        """Return the pronoun of an object. The object of a rule is treated as singular."""
         name = self.names[obj]
         many = name.noun.many and not name.mark and obj not in self.ruled
         return PRONOUNS["they" if many else name.noun.pronoun]
 
     def subject_pronoun(self, obj: str) -> str:
-        """Return the pronoun of an object as a subject."""
+        """Return the subject pronoun of an object."""
         pronoun = self.pronoun(obj)
         return next(name for name, forms in PRONOUNS.items() if forms is pronoun)
 
@@ -110,7 +110,7 @@ class PhraseBuilder:
         return " ".join([*self._described(name, measure), name.noun.plural])
 
     def _described(self, name: ObjectName, measure: str | None) -> list[str]:
-        """Return what stands before a noun: "pair of red" jeans, but a "red piece of" fruit."""
+        """Return the words before a noun, such as "pair of red" for jeans or "red piece of" for fruit."""
         measures = [measure] if measure else []
         adjectives = self._adjectives(name)
         return [*measures, *adjectives] if name.noun.many else [*adjectives, *measures]
@@ -134,7 +134,7 @@ class PhraseBuilder:
     def join_properties(
         self, properties: list[tuple[ClaimPart, ...]], it: str | None = None, *, verb: str | None = None
     ) -> str:
-        """Return the properties as a list."""
+        """Join the properties into a list."""
         rendered = self.render_properties(properties, it, grouped=verb is not None)
         if len(rendered) == 2 and rendered[0].kind != rendered[1].kind:
             return f"{rendered[0].text} {verb or 'and'} {rendered[1].text}"
@@ -143,10 +143,10 @@ class PhraseBuilder:
     def render_properties(
         self, properties: list[tuple[ClaimPart, ...]], it: str | None = None, *, grouped: bool
     ) -> list[PropertyPhrase]:
-        """Return the properties as phrases, corners and classes first; `grouped` puts one relation to several together.
+        """Convert properties to phrases. If `grouped`, objects with the same relation share a phrase.
 
-        `tail` becomes the object at the end, of which a relative clause can follow; `ends_in_list` says whether it ends
-        with several objects, to which another one would seem to belong.
+        Also set `tail` to the final object if a relative clause can follow it, and `ends_in_list` to whether the text
+        ends with several objects.
         """
         rendered: list[PropertyPhrase] = []
         left = list(properties)
@@ -180,7 +180,7 @@ class PhraseBuilder:
         return rendered
 
     def kind_of(self, part: ClaimPart) -> str:
-        """Return the kind of a property: class, like, where, size or doing."""
+        """Return the kind of a property (class, like, where, size or doing)."""
         if part.predicate in self.lexicon.relations:
             return self.lexicon.relations[part.predicate].kind
         if part.predicate in self.lexicon.places:
@@ -188,7 +188,7 @@ class PhraseBuilder:
         return "class" if part.predicate == "Is" else "like"
 
     def part_text(self, part: ClaimPart, pronoun: Pronoun | None = None) -> str:
-        """Return one part: "not red", "above the cup", "to its left"."""
+        """Convert a single part to text, such as "not red", "above the cup" or "to its left"."""
         denied = "" if part.positive else "not "
         if part.predicate == "Is":
             return denied + with_article(self._class(part.rest[0]))
@@ -202,13 +202,13 @@ class PhraseBuilder:
         return f"{denied}{self.phrase_for(part.predicate)} {pronoun.it if pronoun else self.refer(part.rest[0]).text}"
 
     def phrase_for(self, predicate: str) -> str:
-        """Return the phrase of a relation or position: always the same in one text, to imply no difference."""
+        """Return the phrase for a relation or position, which is always the same within a text."""
         relation = self.lexicon.relations.get(predicate)
         phrases = relation.phrases if relation else self.lexicon.places[predicate]
         return phrases[self._taste % len(phrases)]
 
     def _place(self, phrase: str) -> str:
-        """Return a phrase for a place in the image, the second time without the words for the image."""
+        """Return a place phrase, omitting "of the image" after its first use."""
         shown, self._framed = self._framed, True
         return shorten_place(phrase) if shown else phrase
 
@@ -218,9 +218,9 @@ class PhraseBuilder:
 
 
 def _group_relations(properties: list[tuple[ClaimPart, ...]], it: str | None) -> list[list[tuple[ClaimPart, ...]]]:
-    """Return groups of properties: one relation to several objects, which come last but for choices; each other alone.
+    """Group properties with the same relation, placing groups before alternatives and after single properties.
 
-    What `it` stands for stays apart.
+    Relations to `it` are not grouped.
     """
     groups: dict[str, list[tuple[ClaimPart, ...]]] = {}
     for prop in properties:

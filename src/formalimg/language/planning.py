@@ -1,4 +1,4 @@
-"""Sentence planning: which claims share a clause, and the order of clauses."""
+"""Plan sentences: choose which claims share a clause and order the clauses."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MAX_PROPERTIES = 3
 
 
 class Enumeration(NamedTuple):
-    """These objects are present."""
+    """A clause that lists objects as present."""
 
     objects: list[str]
 
 
 @dataclass
 class Statement:
-    """All subjects have all properties; a single subject may also have neighbors."""
+    """A clause that assigns properties to subjects. A single subject may also have neighbours."""
 
     subjects: list[str]
     properties: list[tuple[ClaimPart, ...]]
@@ -38,9 +38,9 @@ class Statement:
 
 
 class Ordering(NamedTuple):
-    """Objects in a sequence, with the relations of each to the next and to the previous one.
+    """A sequence of objects, with the relations of each to the next and to the previous object.
 
-    They are directed, such as LeftOf, or directed and further ones; or a single alignment, which gives no order.
+    The relations include a directed one such as LeftOf, or consist of a single alignment, which implies no order.
     """
 
     objects: list[str]
@@ -49,7 +49,7 @@ class Ordering(NamedTuple):
 
 
 class AlignedGroup(NamedTuple):
-    """Objects that are all related to each other; pairs are of an earlier one with a later one."""
+    """Objects that are pairwise related, with each pair in list order."""
 
     objects: list[str]
     predicate: str
@@ -59,7 +59,7 @@ Clause: TypeAlias = Enumeration | Statement | Ordering | AlignedGroup | Disjunct
 
 
 def mentioned_objects(clause: Clause) -> list[str]:
-    """Return the objects that a clause mentions, in the order of its words."""
+    """Return the objects that a clause mentions, in order of appearance."""
     match clause:
         case Enumeration(objects) | Ordering(objects) | AlignedGroup(objects):
             return objects
@@ -74,10 +74,10 @@ def mentioned_objects(clause: Clause) -> list[str]:
 
 
 def required_objects(clause: Clause, with_clause: set[str]) -> list[str]:
-    """Return the objects that must be introduced before the clause, because "a cup" would be misread inside it.
+    """Return the objects that must be introduced before the clause to avoid ambiguity.
 
-    Under "not" and "or" a new object would only be there in part; and after an object with a relative clause, the rest
-    of the sentence would seem to belong to it.
+    An object must not be introduced under "not" or "or". After an object with a relative clause, the rest of the
+    sentence would appear to belong to that clause.
     """
     match clause:
         case Disjunction():
@@ -116,9 +116,9 @@ class Planner:
         *,
         rule_objects: Iterable[str] | None = None,
     ) -> list[Clause]:
-        """Return clauses that express all claims and introduce all objects that are not known yet.
+        """Return clauses that express all claims and introduce all new objects.
 
-        Those of a rule go on from its objects, so that each is plainly about them.
+        If `rule_objects` are given, each clause continues from one of them, so that it clearly belongs to the rule.
         """
         left = list(claims)
         clauses: list[Clause] = [*self._groups(left), *self._orderings(left), *self._shared(left)]
@@ -134,7 +134,7 @@ class Planner:
     # --- what is said together
 
     def _groups(self, left: list[ObjectClaim]) -> list[Clause]:
-        """Take objects that are all aligned with each other."""
+        """Remove groups of aligned objects from the claims and return them as clauses."""
         found: list[Clause] = []
         for predicate, relation in self.lexicon.relations.items():
             pairs = _pairs(left, predicate) if relation.group else []
@@ -151,7 +151,7 @@ class Planner:
         return found
 
     def _orderings(self, left: list[ObjectClaim]) -> list[Clause]:
-        """Objects of which each is related to the next."""
+        """Remove sequences of related objects from the claims and return them as clauses."""
         found: list[Clause] = []
         for predicate in [name for name, relation in self.lexicon.relations.items() if relation.ordered]:
             for objects in _paths(_pairs(left, predicate)):
@@ -175,7 +175,7 @@ class Planner:
         return found
 
     def _shared(self, left: list[ObjectClaim]) -> list[Clause]:
-        """Take what several subjects share."""
+        """Remove properties shared by several subjects from the claims and return them as clauses."""
         shared: dict[tuple[str, ...], list[tuple[ClaimPart, ...]]] = {}
         for parts in dict.fromkeys(claim.parts for claim in left):
             subjects = [claim.subject for claim in left if claim.parts == parts]
@@ -189,7 +189,7 @@ class Planner:
         ]
 
     def split_properties(self, properties: list[tuple[ClaimPart, ...]]) -> list[list[tuple[ClaimPart, ...]]]:
-        """Sort properties, and split them into portions of similar size; two positions that make a corner are one."""
+        """Sort properties and split them into portions of similar size, keeping corner positions together."""
         units: list[list[tuple[ClaimPart, ...]]] = [[prop] for prop in self._sorted(properties)]
         for corner in self.lexicon.corners:
             pair = [[(ClaimPart(place, ()),)] for place in corner.places]
@@ -200,7 +200,7 @@ class Planner:
         return [[prop for unit in portion for prop in unit] for portion in portions]
 
     def _sorted(self, properties: list[tuple[ClaimPart, ...]]) -> list[tuple[ClaimPart, ...]]:
-        """Sort properties: affirmed, denied, open; what an object does last; relations to one object side by side."""
+        """Sort properties: affirmed before negated before alternatives, with actions last."""
         seen = list(dict.fromkeys(part.rest[0] for prop in properties for part in prop if is_relation(part)))
 
         def key(prop: tuple[ClaimPart, ...]) -> tuple[int, int, bool, int]:
@@ -217,7 +217,7 @@ class Planner:
     def _ordered(
         self, clauses: list[Clause], objects: list[str], known: set[str], anchors: set[str] | None
     ) -> list[Clause]:
-        """Order clauses so that each continues from what is known, and introduce objects that no clause introduces."""
+        """Order clauses so that each continues from known objects, and introduce any remaining objects."""
         spoken = {obj for clause in clauses for obj in mentioned_objects(clause)}
         ordered: list[Clause] = []
         unspoken = [obj for obj in objects if obj not in known | spoken]
@@ -238,9 +238,10 @@ class Planner:
         return ordered
 
     def _next(self, clauses: list[Clause], known: set[str], recent: list[str], anchors: set[str]) -> Clause:
-        """Take the first clause about one of the anchors that needs nothing unknown, or the best alternative.
+        """Remove and return the clause that best continues the text.
 
-        Of several, one with the subject of the last clause is best, then one about what that clause ended with.
+        Clauses about an anchor that require no unknown objects are preferred, then clauses with the subject of the
+        previous clause, then those about its last object.
         """
 
         def strangeness(place: int) -> tuple[bool, bool, int, int]:
@@ -253,7 +254,7 @@ class Planner:
         return clauses.pop(min(range(len(clauses)), key=strangeness))
 
     def _with_neighbors(self, clause: Clause, clauses: list[Clause], known: set[str]) -> Clause:
-        """Let a subject have the new objects that are on it, beside it, and so on: "and has a cup to its left"."""
+        """Merge clauses about new objects near the subject into its clause ("and has a cup to its left")."""
         if not isinstance(clause, Statement) or not self.rng.likely(35):
             return clause
         own = self._neighbors(clause, known)
@@ -272,7 +273,7 @@ class Planner:
         return Statement([subject], properties, neighbors)
 
     def _takes_neighbors(self, before: Clause, clause: Clause) -> bool:
-        """Let the clause before say what its subject has by it, if that is all that the clause says."""
+        """Move the neighbours of a clause to the previous clause with the same subject, if possible."""
         if not isinstance(before, Statement) or not isinstance(clause, Statement) or before.subjects != clause.subjects:
             return False
         objects = mentioned_objects(before)[1:]
@@ -286,11 +287,11 @@ class Planner:
         return True
 
     def _stays_clear(self, clause: Statement, known: set[str]) -> bool:
-        """Return whether more can follow the clause without seeming to belong to a relative clause."""
+        """Return whether text can be added to the clause without appearing to belong to a relative clause."""
         return not any(obj in self.with_clause and obj not in known for obj in mentioned_objects(clause)[1:])
 
     def _neighbors(self, clause: Clause, known: set[str]) -> ObjectClaim | None:
-        """The claim of a clause that says nothing but where a new object is, next to another."""
+        """Return the claim of a clause that only positions a new object relative to another, or None."""
         if (
             not isinstance(clause, Statement)
             or len(clause.subjects) > 1
@@ -307,9 +308,9 @@ class Planner:
 def clear_neighbors(
     lexicon: SuiteLexicon, properties: list[tuple[ClaimPart, ...]], neighbors: list[ObjectClaim]
 ) -> list[ObjectClaim]:
-    """Return the neighbors that a subject can have, in different places.
+    """Return the neighbours in distinct positions that can be added to a subject without ambiguity.
 
-    Not "is inside a bus and has a spoon inside it", where "it" could be either.
+    For example, "is inside a bus and has a spoon inside it" is rejected because "it" could refer to either object.
     """
     by_place = {claim.parts[0].predicate: claim for claim in neighbors[::-1]}
     is_unclear = any(is_relation(part) for prop in properties for part in prop)
@@ -330,7 +331,7 @@ def _take(left: list[ObjectClaim], predicate: str, pairs: list[tuple[str, str]])
 
 
 def _paths(pairs: list[tuple[str, str]]) -> list[list[str]]:
-    """Return paths of three objects or more along the pairs, none using a pair twice."""
+    """Return paths along the pairs with at least three objects. No pair is used twice."""
     paths = []
     left = list(pairs)
     while left:

@@ -1,4 +1,4 @@
-"""Clauses of prose: subjects and predicates, what an image shows, and lists of objects."""
+"""Read clauses in prose: subjects, predicates and lists of objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PAIR = ("the two", "these two", "both of them", "both")
 
 
 class ProseClauses(ProsePhrases):
-    """Reads clauses. `sentence_rule` is the rule that the sentence began with "every", if it did."""
+    """Reads clauses. `sentence_rule` is the rule begun by "every" in the current sentence, if any."""
 
     sentence_rule = TOP
 
@@ -48,7 +48,7 @@ class ProseClauses(ProsePhrases):
         return False
 
     def read_condition(self, every: ProseObject) -> None:
-        """Read what restricts a rule: "every cup located on the left side", "every cup that is red"."""
+        """Read the restriction of a rule, as in "every cup located on the left side" or "every cup that is red"."""
         if not (self.reader.take_one_of(("that is", "that are", "who is", "who are")) or self.starts_property()):
             return
         mark = self.draft.mark()
@@ -62,14 +62,14 @@ class ProseClauses(ProsePhrases):
         self.draft.guards += added
 
     def read_presence(self) -> None:
-        """Read objects that the image shows."""
+        """Read the objects that the image shows."""
         every = self.said.it if self.rule and self.said.it and self.said.it.universal else None
         objects = self.read_list(every)
         others = [known for known in self._named() if known not in objects and not self.prose.is_living(known.noun)]
         self._read_trailing(objects, it=objects[0] if len(objects) == 1 and not others else None)
 
     def _read_inverted(self) -> None:
-        """Read a clause that begins with a place or relation: "to the left of the cup is a plate"."""
+        """Read a clause that begins with a place or relation, such as "to the left of the cup is a plate"."""
         self.skip_placed()
         sides = self.take_place()
         near = None if sides else self.read_near(None)
@@ -94,7 +94,7 @@ class ProseClauses(ProsePhrases):
         self._read_trailing(objects, it=objects[0] if len(objects) == 1 else None)
 
     def _read_reference(self) -> ProseObject:
-        """Read the object of a relation in front of its subject; "that" is the object of the clause before."""
+        """Read the object of a fronted relation. "that" refers to the object of the previous clause."""
         if self.reader.sees("that") and self.reader.words[self.reader.place + 1] in (*BE, *self.prose.verbs):
             if self.said.it is None:
                 self.reader.fail("an object that 'that' can stand for")
@@ -104,7 +104,7 @@ class ProseClauses(ProsePhrases):
         return self.read_noun()
 
     def _read_predicate(self, subjects: Sequence[ProseObject]) -> None:
-        """Read a verb and what follows it."""
+        """Read a verb and its complements."""
         posture = self.prose.verbs.get(self.reader.next)
         if self.reader.take_one_of(HAVE):
             if len(subjects) > 1:
@@ -130,7 +130,7 @@ class ProseClauses(ProsePhrases):
             raise unclear(f"the {living.noun.text} may be {posture} or only be there")
 
     def _read_trailing(self, objects: Sequence[ProseObject], it: ProseObject | None) -> None:
-        """Read what follows a clause after a comma, and close the clause."""
+        """Read phrases separated from the clause by commas, and finish the clause."""
         while self.attempt(lambda: self._read_tail(objects, it)):
             pass
         # "Both" and "they" could be counted objects, too.
@@ -156,7 +156,7 @@ class ProseClauses(ProsePhrases):
         return True
 
     def _read_borne(self, bearer: ProseObject) -> None:
-        """Read what is on an object, after "on which"."""
+        """Read the objects on another object, after "on which"."""
         phrase = self.prose.relations.get("on")
         if phrase is None or self.reader.next not in (*BE, *self.prose.verbs):
             self.reader.fail("a verb")
@@ -192,13 +192,13 @@ class ProseClauses(ProsePhrases):
         return self.said.named
 
     def _read_aside(self, found: ProseObject) -> None:
-        """Read a relative clause between commas after the subject."""
+        """Read a relative clause between commas after a subject."""
         self.reader.expect(", which", ", who")
         self.read_predicate_of_relative(found)
         self.reader.expect(",")
 
     def read_list(self, it: ProseObject | None, *, subjects: bool = False) -> list[ProseObject]:
-        """Read objects, each with what follows its noun. What follows the last alone may be meant for all: refused."""
+        """Read a list of objects with modifiers. Raise an error if a final modifier could apply to all objects."""
         definite = self.reader.next in DEFINITE
         objects = [self.read_noun()]
         read = self.read_modifiers(objects[0], it)
@@ -220,7 +220,7 @@ class ProseClauses(ProsePhrases):
         return objects
 
     def _read_next_object(self, *, subjects: bool, it: ProseObject | None) -> tuple[ProseObject, PropertyRead | None]:
-        """Read a further object of a list, which is not the subject of the next clause."""
+        """Read another object in a list, unless it is the subject of the next clause."""
         if not self.take_any("lists"):
             self.reader.fail("a further object")
         found = self.read_noun()
@@ -230,7 +230,7 @@ class ProseClauses(ProsePhrases):
         return found, read
 
     def _read_next_name(self) -> tuple[ProseObject, None]:
-        """Read a further name under the same article: "the cup, fork and plate"."""
+        """Read another noun under a shared article, as in "the cup, fork and plate"."""
         if not self.take_any("lists") or self.reader.next in (*DEFINITE, "a", "an"):
             self.reader.fail("a name without an article")
         return self.read_bare_name(), None

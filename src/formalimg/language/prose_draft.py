@@ -1,4 +1,4 @@
-"""Draft of a description while prose is read: everything in flat lists, so that a failed attempt can be taken back."""
+"""Draft of a description, stored in flat lists so that failed attempts can be rolled back."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ TOP = 0
 
 
 class Amount(NamedTuple):
-    """How many objects there are."""
+    """The number of objects in a count."""
 
     bound: CountBound
     number: int
 
 
 class ProseObject(NamedTuple):
-    """An object of the text: its variable, its noun phrase, and the rule it belongs to; or counted objects."""
+    """An object in the text, with its variable, noun phrase and rule, or a set of counted objects."""
 
     variable: str
     core: NounPhraseCore
@@ -45,7 +45,7 @@ class ProseObject(NamedTuple):
 
 
 class DraftMark(NamedTuple):
-    """The lengths of the lists of a draft, to which it can be cut back."""
+    """The list lengths and style of a draft at a point in time, used for rollback."""
 
     objects: int
     claims: int
@@ -56,7 +56,7 @@ class DraftMark(NamedTuple):
 
 @dataclass
 class ProseDraft:
-    """What has been read so far."""
+    """The content read so far."""
 
     style: str | None = None
     objects: list[ProseObject] = field(default_factory=list)
@@ -65,27 +65,27 @@ class ProseDraft:
     rules: list[ProseObject] = field(default_factory=list)
 
     def mark(self) -> DraftMark:
-        """Return the present state."""
+        """Return a mark for the current state."""
         return DraftMark(len(self.objects), len(self.claims), len(self.guards), len(self.rules), self.style)
 
     def cut_back(self, mark: DraftMark) -> None:
-        """Forget everything after the mark."""
+        """Roll back to the state at the mark."""
         del self.objects[mark.objects :], self.claims[mark.claims :]
         del self.guards[mark.guards :], self.rules[mark.rules :]
         self.style = mark.style
 
     def set_style(self, style: str) -> None:
-        """Note the style; there is one."""
+        """Set the style, raising an error if it is already set."""
         if self.style is not None:
             raise WordingError("the text names two styles: leave one out")
         self.style = style
 
     def visible(self, rule: int) -> list[ProseObject]:
-        """Return the objects that a sentence of this rule can refer to; counted ones cannot be called again."""
+        """Return the objects that a sentence of this rule can refer to, excluding counted objects."""
         return [known for known in self.objects if known.rule in (TOP, rule) and known.amount is None]
 
     def introduce(self, core: NounPhraseCore, rule: int, amount: Amount | None = None) -> ProseObject:
-        """Introduce an object, or counted objects."""
+        """Introduce an object, or counted objects if `amount` is given."""
         for known in (known for known in self.objects if known.rule in (TOP, rule)):
             if known.noun is core.noun and known.core.mark == core.mark and _may_be_same(known.core, core):
                 raise WordingError(
@@ -97,14 +97,14 @@ class ProseDraft:
         return found
 
     def begin_rule(self, core: NounPhraseCore) -> ProseObject:
-        """Begin a rule about every object of a kind."""
+        """Begin a rule about every object described by a noun phrase."""
         found = self._object(core, len(self.rules) + 1, universal=True)
         self.rules.append(found)
         self.guards += [(found.rule, claim) for claim in _claims(found)]
         return found
 
     def add(self, rule: int, subject: str, predicate: str, *rest: str) -> None:
-        """Add a claim to a rule, or outside of all rules; a claim about counted objects is part of what is counted."""
+        """Add a claim to a rule or the top level. Claims about counted objects are added to their count."""
         named = [known for known in self.objects if known.variable in (subject, *rest)]
         if any(known.universal and known.rule != rule for known in named):
             raise WordingError(
@@ -123,7 +123,7 @@ class ProseDraft:
         self.claims.append((rule, ObjectClaim(subject, (ClaimPart(predicate, rest),))))
 
     def description(self) -> Description:
-        """Return what has been read."""
+        """Convert the draft to a description."""
         top = self._block(TOP)
         for rule in self.rules:
             guard = [claim for number, claim in self.guards if number == rule.rule]
@@ -143,7 +143,7 @@ class ProseDraft:
         return DescriptionBlock(objects, self._claims(rule, None), counts=counts)
 
     def _claims(self, rule: int, counted: str | None) -> list[ObjectClaim]:
-        """Return the claims of a rule about these counted objects, or about none."""
+        """Return the claims in a rule that concern the given counted objects, or no counted objects if None."""
         counted_ones = {known.variable for known in self.objects if known.amount}
         return list(
             dict.fromkeys(

@@ -1,4 +1,4 @@
-"""Lexicon of prose: synonyms and phrases that are read beyond the language of `realize`, from `words/`."""
+"""Lexicon of prose: synonyms and phrases beyond the grammar of `realize`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _OUTSIDE_CONFIG = ("Above", "Below")
 
 
 class RelationPhrase(NamedTuple):
-    """The meaning of a phrase between two objects.
+    """The meaning of a relation phrase between two objects.
 
-    `reverse` if the second object is the subject of the predicate; `living` if the phrase is said only of the living
-    ("wearing"), False if only of things ("containing").
+    If `reverse`, the second object is the subject of the predicate. `living` is True for phrases that only apply to
+    living beings ("wearing"), and False for those that only apply to things ("containing").
     """
 
     predicate: str
@@ -31,7 +31,7 @@ class RelationPhrase(NamedTuple):
 
 
 class AmountWords(NamedTuple):
-    """The meaning of words before a number: "more than two" is at least one more than two."""
+    """The meaning of words before a number. For example, "more than two" means at least three."""
 
     bound: CountBound
     offset: int = 0
@@ -39,7 +39,7 @@ class AmountWords(NamedTuple):
 
 @dataclass(frozen=True)
 class ProseLexicon:
-    """The words of prose for one suite; `words` is the lexicon of the suite."""
+    """The prose lexicon of a suite, in addition to its base lexicon `words`."""
 
     suite: str
     words: SuiteLexicon
@@ -54,16 +54,16 @@ class ProseLexicon:
 
     @property
     def colors(self) -> tuple[str, ...]:
-        """The words for colours before a noun, with their synonyms."""
+        """Adjectives for colours, including synonyms."""
         known = {word for word, entry in self.words.before.items() if entry.predicate == "HasColor"}
         return (*sorted(known), *(other for other, word in self.synonyms.items() if word in known))
 
     def is_living(self, noun: Noun) -> bool:
-        """Return whether objects of this class can hold something, and sit or lie as a state."""
+        """Return whether the noun denotes living beings, which can hold things, sit or lie."""
         return noun.word in self.words.living
 
     def wears(self, wearer: Noun, garment: Noun) -> bool:
-        """Return whether one can wear the other, so that "a man in a hat" has the hat on."""
+        """Return whether one class can wear the other, so that "a man in a hat" means that he wears it."""
         if self.suite not in COVERED or wearer.word is None or garment.word is None:
             return False
         if not {wearer.word, garment.word} <= {*vocabulary(self.suite).words["class"]}:
@@ -71,7 +71,7 @@ class ProseLexicon:
         return ontology().wears(wearer.word, garment.word)
 
     def reader(self, text: str) -> TokenReader:
-        """Return a reader of the text in which synonyms are replaced by the words of the lexicon."""
+        """Return a reader of the text with synonyms replaced by words of the lexicon."""
         reader = TokenReader(re.sub(r"(?i)-style\b", " style", text))
         reader.words[:] = _replaced(reader.words, self.synonyms)
         if reader.words[-2:-1] != ["."]:  # prompts often have no full stop at the end
@@ -105,7 +105,7 @@ _AMOUNTS = {
 
 @lru_cache(maxsize=64)
 def prose_lexicon(suite: str, classes: tuple[str, ...] = ()) -> ProseLexicon:
-    """Return the words of prose for a suite, `knolling` or `natural`, with nouns for further classes."""
+    """Return the prose lexicon of a suite (`knolling` or `natural`), with nouns for additional classes."""
     words, table = lexicon(suite), word_table("prose.toml")
     if classes:
         words = with_classes(words, classes)
@@ -137,13 +137,13 @@ def prose_lexicon(suite: str, classes: tuple[str, ...] = ()) -> ProseLexicon:
 
 
 def _as_they_are(classes: Iterable[str]) -> dict[str, str]:
-    """Return the nouns of classes as their own synonyms, so that no word of them is replaced."""
+    """Map class nouns to themselves, so that no part of them is replaced by a synonym."""
     nouns = [class_noun(name) for name in classes]
     return {text: text for noun in nouns for text in (noun, plural_of(noun))}
 
 
 def _regular_plurals(words: SuiteLexicon) -> dict[str, str]:
-    """Return plurals as programs write them ("benchs"), each with the right one."""
+    """Map incorrect regular plurals, such as "benchs", to the correct ones."""
     nouns = [noun for noun in words.nouns.values() if noun.measure is None and noun.plural != f"{noun.text}s"]
     known = {*words.singulars, *words.plurals}
     return {f"{noun.text}s": noun.plural for noun in nouns if f"{noun.text}s" not in known}

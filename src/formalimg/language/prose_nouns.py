@@ -1,4 +1,4 @@
-"""Nouns of prose: noun phrases, the objects they introduce or call, and pronouns."""
+"""Read noun phrases and pronouns in prose, and resolve the objects they refer to."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ OBJECT_PRONOUNS = {pronoun.it: name for name, pronoun in PRONOUNS.items()}
 
 
 class AmbiguousTextError(WordingError):
-    """A text that can be read in more than one way."""
+    """Raised if a text can be read in more than one way."""
 
 
 class ClauseContext(NamedTuple):
-    """The clause before: the objects it names, and the one that "it" stands for after it."""
+    """The previous clause: the objects it mentions and the referent of "it"."""
 
     named: tuple[ProseObject, ...] = ()
     it: ProseObject | None = None
 
 
 class ProseNouns(ProseWords):
-    """Reads noun phrases. `rule` is the rule that the current clause belongs to, `mentioned` what it has named."""
+    """Reads noun phrases. `rule` is the rule of the current clause and `mentioned` the objects it has named."""
 
     def __init__(self, text: str, prose: ProseLexicon) -> None:
         super().__init__(text, prose)
@@ -43,7 +43,7 @@ class ProseNouns(ProseWords):
         self._cores = NounPhraseParser(self.reader, prose.words, [], set())
 
     def attempt(self, read: Callable[[], _Read]) -> _Read | None:
-        """Return what is read, or None if it cannot be read; then nothing has happened."""
+        """Call `read` and return its result. If it fails, restore the previous state and return None."""
         place, mark, rule, mentioned = self.reader.place, self.draft.mark(), self.rule, list(self.mentioned)
         said = self.said
         try:
@@ -55,7 +55,7 @@ class ProseNouns(ProseWords):
             return None
 
     def note(self, error: WordingError) -> None:
-        """Keep the error that was met deepest in the text, which says best what is wrong with it."""
+        """Store the error if it occurred further into the text than previous errors."""
         place, known = self.deepest or (-1, None)
         if self.reader.place > place or (self.reader.place == place and not isinstance(known, AmbiguousTextError)):
             self.deepest = (self.reader.place, error)
@@ -63,13 +63,13 @@ class ProseNouns(ProseWords):
     # --- noun phrases
 
     def starts_noun(self) -> bool:
-        """Return whether a noun phrase comes next."""
+        """Return whether the next words begin a noun phrase."""
         if self.reader.next in ("a", "an", *DEFINITE) or self.is_next(self.take_amount):
             return True
         return self.is_next(lambda: self.attempt(self._read_bare_core))
 
     def read_noun(self) -> ProseObject:
-        """Read a noun phrase that introduces an object, or calls one by its name."""
+        """Read a noun phrase that introduces an object or refers to a known one."""
         amount = self.take_amount()
         if amount is not None:
             found = self.draft.introduce(self._read_counted_core(), self.rule, Amount(*amount))
@@ -84,13 +84,13 @@ class ProseNouns(ProseWords):
         return found
 
     def read_bare_name(self) -> ProseObject:
-        """Read a name without its article, as in "the cup, fork and plate"."""
+        """Read a noun without its article, as in "the cup, fork and plate"."""
         found = self._called(self._cores.parse_core())
         self.mentioned.append(found)
         return found
 
     def read_universal(self, quantifier: str) -> ProseObject:
-        """Read the noun of a new rule after "every" or "all"."""
+        """Read the noun after "every" or "all" and begin a rule."""
         if self.rule != TOP:
             self.reader.fail("an object, since there can be no rule inside a rule")
         plural = quantifier == "all"
@@ -102,14 +102,14 @@ class ProseNouns(ProseWords):
         return found
 
     def _read_bare_core(self) -> NounPhraseCore:
-        """Read "blue jeans" or "fruit": nouns that need no article."""
+        """Read a noun phrase without an article, such as "blue jeans" or "fruit"."""
         core = self._cores.parse_core(plural=True)
         if core.noun.measure is None or core.measured:
             self.reader.fail(f"'a {core.noun.text}' or 'every {core.noun.text}'")
         return core
 
     def _read_counted_core(self) -> NounPhraseCore:
-        """Read what is counted: "red cup" after "one", "red cups" after "two", either after "no"."""
+        """Read a counted noun, such as "red cup" after "one" or "red cups" after "two"."""
         singular = self.reader.words[self.reader.place - 1] in ("one", "1", NONE)
         core = self.attempt(self._cores.parse_core) if singular else None
         core = core or self._cores.parse_core(plural=True)
@@ -134,7 +134,7 @@ class ProseNouns(ProseWords):
         return matches[0]
 
     def _skip_scene(self) -> None:
-        """Skip "in the scene" after a noun, which says nothing new."""
+        """Skip redundant phrases such as "in the scene" after a noun."""
         self.reader.take("present")
         place = self.reader.place
         if not (self.reader.take_one_of(("in the", "in this")) and self.take_any("scenes")):
@@ -143,7 +143,7 @@ class ProseNouns(ProseWords):
     # --- pronouns
 
     def read_pronoun(self, forms: Mapping[str, str], it: ProseObject | None) -> ProseObject | None:
-        """Read a pronoun, if one comes next: the given object, or the only person of whom it can be said."""
+        """Read a pronoun if present, referring to `it` or to the only matching person."""
         name = forms.get(self.reader.next)
         if name is None:
             return None

@@ -1,4 +1,4 @@
-"""Parser of prose: reads prompts that follow common patterns of English, such as those of the published benchmark.
+"""Parse prompts written in common patterns of English, such as those of published benchmarks.
 
 It is the second reader, for text that is not in the language of `realize`. It knows more words and sentence patterns,
 and it is careful: what has two readings, or a word too many, is refused. Text that is refused has no formula; text that
@@ -26,21 +26,21 @@ _REQUESTED_STYLES = {"knolling": "a knolling style"}
 
 
 def parse_prose(text: str, suite: str, classes: tuple[str, ...] = ()) -> Formula:
-    """Parse a prompt in plain English, with nouns for these further classes."""
+    """Parse a prompt in plain English, with nouns for additional classes."""
     parser = _ProseParser(text, prose_lexicon(suite, classes))
     parser.read_text()
     return to_formula(parser.draft.description())
 
 
 class _ProseParser(ProseClauses):
-    """Recursive descent over one text; alternatives are tried in order."""
+    """Recursive-descent parser for prose, which tries alternatives in order."""
 
     def __init__(self, text: str, prose: ProseLexicon) -> None:
         super().__init__(text, prose)
         self.open_rule = TOP  # the rule of the last "for every ...", which further sentences may continue
 
     def attempt(self, read: Callable[[], _Read]) -> _Read | None:
-        """Return what is read, or None if it cannot be read; then nothing has happened."""
+        """Call `read` and return its result. If it fails, restore the previous state and return None."""
         before = self.open_rule, self.sentence_rule
         found = super().attempt(read)
         if found is None:
@@ -80,7 +80,7 @@ class _ProseParser(ProseClauses):
         return self.deepest[1]
 
     def _read_opening(self) -> None:
-        """Read a sentence that says from where directions are meant."""
+        """Read a sentence that specifies the viewpoint for directions."""
         lexicon = self.prose.words
         if self.reader.take_one_of((*lexicon.openings.values(), *lexicon.earlier_openings)):
             return
@@ -94,7 +94,7 @@ class _ProseParser(ProseClauses):
         self.reader.expect(".")
 
     def _read_request(self) -> None:
-        """Read "Create a knolling-style image", with or without what it shows."""
+        """Read a request such as "Create a knolling-style image", optionally followed by the content."""
         if self.prose.suite not in _REQUESTED_STYLES or not self.take_any("requests"):
             self.reader.fail("a request for an image")
         self.reader.expect(_REQUESTED_STYLES[self.prose.suite])
@@ -105,7 +105,7 @@ class _ProseParser(ProseClauses):
         self.reader.expect(".")
 
     def _read_style(self) -> None:
-        """Read a sentence that says the style and nothing else."""
+        """Read a sentence that only specifies the style."""
         if self.reader.take("this is"):
             style = self._take_style()
         else:
@@ -119,7 +119,7 @@ class _ProseParser(ProseClauses):
         self.reader.expect(".")
 
     def _read_styled(self) -> None:
-        """Read a style and what is shown in it."""
+        """Read a sentence with a style and the content of the image."""
         rendered = self.take_any("renderings")
         if rendered or self.reader.sees("in"):
             self.reader.expect("in")
@@ -142,7 +142,7 @@ class _ProseParser(ProseClauses):
         self.reader.expect(".")
 
     def _take_style(self) -> str:
-        """Take "a cartoon", "the style of a cartoon", "a cartoon style image" or "an image in cartoon style"."""
+        """Consume a style, such as "a cartoon", "a cartoon style image" or "an image in cartoon style"."""
         self.reader.take("the style of")
         self.reader.take_one_of(("a", "an", "the"))
         place = self.reader.place
@@ -169,7 +169,7 @@ class _ProseParser(ProseClauses):
         self.reader.expect(".")
 
     def _read_fragment(self) -> None:
-        """Read objects without a verb, as prompts often are: "a red cup to the left of a plate"."""
+        """Read a prompt fragment without a verb, such as "a red cup to the left of a plate"."""
         self.mentioned = []
         self.read_presence()
         self.reader.expect(".")
@@ -179,7 +179,7 @@ class _ProseParser(ProseClauses):
             pass
 
     def _read_joined_clause(self) -> bool:
-        """Read a further clause; after "every cup is red", one that names nothing of the rule may be meant outside."""
+        """Read another clause of the sentence. Raise an error if it may or may not belong to the preceding rule."""
         if not self.take_any("joints"):
             self.reader.fail("the end of the sentence")
         before, known = self.rule, list(self.draft.objects)

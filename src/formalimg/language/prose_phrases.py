@@ -1,4 +1,4 @@
-"""Phrases of prose: properties, relations, and what follows a noun.
+"""Read properties, relations and noun modifiers in prose.
 
 Where English leaves open what a phrase belongs to, nothing is guessed: the text is refused. "A cup on a table next to a
 lamp" may have either beside the lamp, a cat that "sits" on a rug may be sitting or merely be there. What follows the
@@ -28,7 +28,7 @@ _POSTURES = ("sitting", "standing", "lying", "kneeling")
 
 
 class PropertyRead(NamedTuple):
-    """The object that a property names, whether by a pronoun, and whether more was said of it within the phrase."""
+    """The object named by a property, whether a pronoun was used and whether the object has modifiers."""
 
     named: ProseObject | None = None
     pronoun: bool = False
@@ -43,7 +43,7 @@ class ProsePhrases(ProseNouns):
     # --- properties
 
     def starts_property(self) -> bool:
-        """Return whether a property comes next."""
+        """Return whether the next words begin a property."""
         place = self.reader.place
         self.skip_placed()
         found = self.is_next(self.take_place) or self.is_next(self.take_near)
@@ -56,7 +56,7 @@ class ProsePhrases(ProseNouns):
         return found
 
     def read_properties(self, subjects: Sequence[ProseObject], it: ProseObject | None = None) -> None:
-        """Read a list of properties. "It" is the given object at first, then the one that was named last."""
+        """Read a list of properties. "it" refers to the last object, initially `it`."""
         read = self.read_property(subjects, it, several=True)
         while True:
             it = read.named or it
@@ -75,7 +75,7 @@ class ProsePhrases(ProseNouns):
     def read_property(
         self, subjects: Sequence[ProseObject], it: ProseObject | None, *, several: bool = False
     ) -> PropertyRead:
-        """Read one property of all subjects; a relation may be to several objects where this is allowed."""
+        """Read one property of all subjects. If `several`, a relation may have several objects."""
         self.skip_placed()
         sides = self.take_place()
         if sides is not None:
@@ -100,7 +100,7 @@ class ProsePhrases(ProseNouns):
     def read_relation(
         self, subjects: Sequence[ProseObject], it: ProseObject | None, *, several: bool = False, to_it: bool = False
     ) -> PropertyRead:
-        """Read a relation and its object; with `to_it`, the object must be a pronoun."""
+        """Read a relation and its object. If `to_it`, the object must be a pronoun."""
         self.take_any("adverbs")
         near = self.read_near(it)
         if near is not None:
@@ -129,7 +129,7 @@ class ProsePhrases(ProseNouns):
         return read
 
     def read_near(self, it: ProseObject | None) -> tuple[RelationPhrase, ProseObject] | None:
-        """Read "to its left", if it comes next: the relation and its object."""
+        """Read a phrase such as "to its left", if present, and return the relation and its object."""
         if not self.is_next(self.take_near):
             return None
         self.reader.expect("to", "on")
@@ -138,7 +138,7 @@ class ProsePhrases(ProseNouns):
         return RelationPhrase("LeftOf" if self.reader.expect("left", "right") == "left" else "RightOf"), named
 
     def _read_further(self, subjects: Sequence[ProseObject]) -> ProseObject:
-        """Read a further object of the same relation, which is not the subject of the next clause."""
+        """Read another object of the same relation, unless it is the subject of the next clause."""
         self.reader.expect("and")
         if not self.starts_noun():
             self.reader.fail("an object")
@@ -148,7 +148,7 @@ class ProsePhrases(ProseNouns):
         return found.named
 
     def _read_related(self, subjects: Sequence[ProseObject]) -> PropertyRead:
-        """Read the object of a relation, and what follows it if it can be said of this object alone."""
+        """Read the object of a relation, including modifiers that can only apply to this object."""
         if self._depth == MAX_DEPTH:
             self.reader.fail("no further object inside one phrase")
         found = self.read_noun()
@@ -159,7 +159,7 @@ class ProsePhrases(ProseNouns):
             self._depth -= 1
 
     def relate(self, phrase: RelationPhrase, subjects: Sequence[ProseObject], other: ProseObject) -> None:
-        """Relate all subjects to one object."""
+        """Add a relation from each subject to the object."""
         for subject in subjects:
             if subject == other:
                 self.reader.fail("an object other than the subject")
@@ -175,7 +175,7 @@ class ProsePhrases(ProseNouns):
         self.rule = before
 
     def _read_alignment(self, predicate: str, subjects: Sequence[ProseObject], it: ProseObject | None) -> PropertyRead:
-        """Read what follows "aligned vertically": "with a cup", "above a cup", or nothing after several subjects."""
+        """Read the words after "aligned vertically", such as "with a cup", "above a cup" or nothing."""
         if self.reader.take("with each other") or not (self.reader.sees("with") or self._starts_direction()):
             if len(subjects) < 2:
                 self.reader.fail("'with' and an object")
@@ -192,7 +192,7 @@ class ProsePhrases(ProseNouns):
         return read
 
     def align(self, predicate: str, objects: Sequence[ProseObject]) -> None:
-        """Align two objects; of more it is not said whether each is aligned with the next or with every other."""
+        """Align two objects. Raise an error for other numbers, for which alignment is ambiguous."""
         if any(known.amount for known in objects):
             raise unclear("counted objects may be aligned with each other or each with the other object")
         if len(objects) != 2:
@@ -200,7 +200,7 @@ class ProsePhrases(ProseNouns):
         self.draft.add(self.rule, objects[0].variable, predicate, objects[1].variable)
 
     def claim(self, subjects: Sequence[ProseObject], *parts: tuple[str, ...]) -> None:
-        """Claim all parts of all subjects."""
+        """Add each part as a claim about each subject."""
         for subject in subjects:
             for part in parts:
                 self.draft.add(self.rule, subject.variable, *part)
@@ -209,7 +209,7 @@ class ProsePhrases(ProseNouns):
     # --- what follows a noun
 
     def read_modifiers(self, found: ProseObject, it: ProseObject | None = None) -> PropertyRead | None:
-        """Read what follows a noun that is no object of a relation; None if nothing does."""
+        """Read the modifiers after a noun that is not the object of a relation. Return None if there are none."""
         read: PropertyRead | None = None
         while True:
             place = self.reader.place
@@ -237,7 +237,7 @@ class ProsePhrases(ProseNouns):
                 return read
 
     def _read_inner_modifier(self, found: ProseObject, around: Sequence[ProseObject]) -> bool:
-        """Read what follows an object of a relation, if it can be said of this object alone."""
+        """Read modifiers after the object of a relation if they can only apply to this object."""
         action = self._action()
         living = [self.prose.is_living(known.noun) for known in (found, *around)]
         if self._sees_relative():
@@ -254,7 +254,7 @@ class ProsePhrases(ProseNouns):
         return False
 
     def _read_with(self, host: ProseObject | None) -> bool:
-        """Read "with a cup on it", "with a hat on", "with a shirt inside"; the host is what "it" stands for."""
+        """Read a phrase such as "with a cup on it" or "with a hat on". "it" refers to the host."""
         self.reader.expect("with")
         self._refuse_counted_host(host)
         objects = [self.read_noun()]
@@ -280,7 +280,7 @@ class ProsePhrases(ProseNouns):
         self.read_predicate_of_relative(found)
 
     def read_predicate_of_relative(self, found: ProseObject) -> None:
-        """Read what follows "that" or "which"."""
+        """Read the predicate after "that" or "which"."""
         if self.reader.take_one_of(HAVE):
             self.read_neighbors(found)
             return
@@ -288,7 +288,7 @@ class ProsePhrases(ProseNouns):
         self.read_property([found], None)
 
     def read_neighbors(self, subject: ProseObject) -> None:
-        """Read objects relative to a subject: "a cup to its left and a plate next to it"."""
+        """Read objects positioned relative to a subject, such as "a cup to its left and a plate next to it"."""
         self._refuse_counted_host(subject)
         while True:
             obj = self.read_noun()
@@ -304,7 +304,7 @@ class ProsePhrases(ProseNouns):
             raise unclear(f"the {host.noun.plural} may have one thing together or one each")
 
     def sees_verb(self) -> bool:
-        """Return whether a verb comes next, so that what was read is the subject of a clause."""
+        """Return whether a verb comes next, which makes the preceding noun phrase a subject."""
         return self.reader.next in (*BE, *HAVE, *self.prose.verbs, *self.prose.phrases["finite"])
 
     # --- what comes next
@@ -317,7 +317,7 @@ class ProsePhrases(ProseNouns):
         return phrase is not None and phrase.predicate in ("LeftOf", "RightOf", "Above", "Below")
 
     def is_list_alignment(self) -> bool:
-        """Return whether "aligned" comes next without an object: then it is said of all objects of a list."""
+        """Return whether "aligned" comes next without an object, so that it applies to all objects of a list."""
         place = self.reader.place
         self.skip_placed()
         found = self.reader.take_meaning(self.prose.alignments) is not None
@@ -326,19 +326,19 @@ class ProsePhrases(ProseNouns):
         return found
 
     def _action(self) -> RelationPhrase | None:
-        """Return the action that comes next: holding, wearing, containing."""
+        """Return the action that comes next (holding, wearing or containing) without consuming it."""
         place = self.reader.place
         phrase = None if self.take_any("finite") else self.reader.take_meaning(self.prose.relations)
         self.reader.place = place
         return phrase if phrase and phrase.living is not None else None
 
     def _fits(self, phrase: RelationPhrase, subject: ProseObject) -> bool:
-        """Return whether this can be said of the object: only the living hold and wear, only things contain."""
+        """Return whether an object can perform the action. Only living beings hold or wear. Only things contain."""
         living = self.prose.is_living(subject.noun)
         return phrase.living is None or phrase.living == living
 
     def _refuse_unclear(self, found: ProseObject, read: PropertyRead | None, *, joined: bool) -> None:
-        """Refuse a further property that could as well be one of the object that the property before it names."""
+        """Raise an error if the next property could also apply to the object named by the previous property."""
         if read is None:
             return
         action = self._action()
@@ -351,5 +351,5 @@ class ProsePhrases(ProseNouns):
 
 
 def unclear(message: str) -> AmbiguousTextError:
-    """Return the error for a text with two readings."""
+    """Return an error for a text with two possible readings."""
     return AmbiguousTextError(f"the text can be read in two ways: {message}; say which is meant")

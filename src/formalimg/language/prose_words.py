@@ -1,4 +1,4 @@
-"""Words of prose: the reader of one text, and the phrases that it takes from the lexicon."""
+"""Read words and phrases of the prose lexicon from a text."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ POSSESSIVES = {pronoun.its: name for name, pronoun in PRONOUNS.items()}
 
 
 class ProseWords:
-    """Takes words from a text. What is called `take` returns None and takes nothing if something else comes next."""
+    """Reads words from a text. Methods named `take…` return None and consume nothing if there is no match."""
 
     def __init__(self, text: str, prose: ProseLexicon) -> None:
         self.prose = prose
         self.reader = prose.reader(text)
 
     def take_any(self, name: str) -> str | None:
-        """Consume a phrase of a list of the lexicon, the longest that comes next."""
+        """Consume the longest matching phrase from a named list of the lexicon."""
         return self.reader.take_meaning({phrase: phrase for phrase in self.prose.phrases[name]})
 
     def take_amount(self) -> tuple[CountBound, int] | None:
-        """Take "at least two", "more than one", "no" or "three": a number alone means exactly so many."""
+        """Consume an amount such as "at least two", "no" or "three". A plain number means exactly that number."""
         place = self.reader.place
         found = self.reader.take_meaning(self.prose.amounts)
         number = number_of(self.reader.next)
@@ -39,19 +39,19 @@ class ProseWords:
         return ("exactly", 0) if self.reader.take(NONE) else None
 
     def is_next(self, read: Callable[[], object]) -> bool:
-        """Return whether something comes next that can be read so, without reading it."""
+        """Return whether `read` would succeed at the current position, without consuming anything."""
         place = self.reader.place
         found = read()
         self.reader.place = place
         return found is not None
 
     def skip_placed(self) -> None:
-        """Skip "located", "visually" and the like."""
+        """Skip filler words such as "located" and "visually"."""
         while self.take_any("adverbs") or self.take_any("placed"):
             pass
 
     def take_place(self) -> tuple[str, ...] | None:
-        """Take "on the left side of the image"; "on the left side of the cup" is no place."""
+        """Consume a place such as "on the left side of the image", but not "on the left side of the cup"."""
         words, place = self.prose.words, self.reader.place
         corner = self.reader.take_meaning(words.corner_phrases)
         if corner is not None:
@@ -67,7 +67,7 @@ class ProseWords:
         return None
 
     def _take_second_side(self) -> tuple[str, ...]:
-        """Take "and the left side" after "on the top side"."""
+        """Consume "and the left side" after a phrase such as "on the top side"."""
         place = self.reader.place
         if self.reader.take_one_of(("and on the", "and in the", "and the")):
             side = self.reader.take_meaning(self.prose.sides)
@@ -77,7 +77,7 @@ class ProseWords:
         return ()
 
     def take_near(self) -> str | None:
-        """Take "to its left"; return the side."""
+        """Consume a phrase such as "to its left" and return the side."""
         reader, place = self.reader, self.reader.place
         if reader.take_one_of(("to", "on")) and reader.next in POSSESSIVES:
             reader.place += 1

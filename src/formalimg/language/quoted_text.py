@@ -1,4 +1,4 @@
-"""Quoted text in prompts and questions: the strings that an image is to show as text."""
+"""Find quoted strings in prompts and questions that an image should show as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _QUOTED = re.compile(f"{_STRAIGHT}|{_OTHERS}")
 
 
 def find_quoted_texts(text: str) -> tuple[str, ...]:
-    """Return the strings in quotes, each once, in their order.
+    """Return the distinct quoted strings in a text, in order of appearance.
 
     Quotes are '…', "…", “…”, ‘…’, „…“, «…», 「…」 and 『…』. A comma before the closing quote belongs to the sentence.
     """
@@ -25,7 +25,7 @@ def find_quoted_texts(text: str) -> tuple[str, ...]:
 
 
 def remove_quoted_texts(text: str) -> str:
-    """Return a text with … in place of each string in quotes: what it says besides."""
+    """Replace each quoted string in a text by "…"."""
     return _QUOTED.sub("…", text)
 
 
@@ -42,9 +42,10 @@ _ABOUT_TEXT = re.compile(
 
 
 def find_wanted_texts(question: str) -> tuple[str, ...]:
-    """Return the quoted strings of a question that asks whether an image shows them, and for nothing else.
+    """Return the quoted strings of a question that only asks whether the image shows them.
 
-    None if it asks for more, such as the colour of the letters or the place of the text: "Is the text 'SALE' red?".
+    The result is empty if the question asks for more, such as the colour or position of the text: "Is the text 'SALE'
+    red?".
     """
     words = re.findall(r"[^\W_]+(?:'\w+)?", remove_quoted_texts(question).lower())
     return find_quoted_texts(question) if all(map(_ABOUT_TEXT.fullmatch, words)) else ()

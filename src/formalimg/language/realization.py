@@ -1,4 +1,4 @@
-"""Surface realization: from a formula to its English prompt."""
+"""Convert formulas to English prompts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NOT_SHOWN = ("there is no ", "there is not ", "there are not ")
 
 
 def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
-    """Write the prompt of a formula: English that says exactly what the formula says.
+    """Convert a formula to an English prompt with exactly the same meaning.
 
     The seed chooses between sentence shapes; the same formula and seed give the same text on any machine. The text
     is parsed back before it is returned, so that it always leads to the same formula.
@@ -66,7 +66,7 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
 
 
 def has_wording(formula: Formula, suite: str, classes: Collection[str] = ()) -> bool:
-    """Return whether a formula can be said in English that reads back as the same formula."""
+    """Return whether a formula can be expressed in English that parses back to the same formula."""
     words, known = with_classes(lexicon_of(formula, suite), classes), vocabulary(suite)
     if not words.nouns.keys() >= {*classes}:  # two classes of one noun
         return False
@@ -97,7 +97,7 @@ def _written(formula: Formula, suite: str, seed: int, words: SuiteLexicon, known
 def _planned(
     block: DescriptionBlock, naming: Naming, words: SuiteLexicon, rng: HashRng, listed_first: bool
 ) -> list[Clause]:
-    """Plan the clauses outside of rules; the one object that a rule can introduce is left to it."""
+    """Plan the clauses outside of rules, omitting an object that is better introduced by a rule."""
     planner = Planner(words, rng, naming.with_clause, naming.with_clause | naming.people)
     claims, objects = naming.left[""], [obj for obj in block.objects if obj != _left_to_rule(block, naming)]
     clauses = planner.plan(claims, block.disjunctions, objects, ())
@@ -112,7 +112,7 @@ def _planned(
 
 
 def _left_to_rule(block: DescriptionBlock, naming: Naming) -> str | None:
-    """Return the object about which nothing is claimed but its relation to every object of the only rule."""
+    """Return an object whose only claim is its relation to every object of the only rule."""
     if len(block.rules) != 1 or block.disjunctions or block.counts:
         return None
     rule = block.rules[0]
@@ -123,7 +123,7 @@ def _left_to_rule(block: DescriptionBlock, naming: Naming) -> str | None:
 
 
 def _rules(block: DescriptionBlock, naming: Naming, phrases: PhraseBuilder) -> list[str]:
-    """Return the sentences of all rules; what a rule introduces ends with it."""
+    """Return the sentences of all rules. Objects introduced in a rule are scoped to it."""
     planner = Planner(phrases.lexicon, phrases.rng, naming.with_clause, set(naming.names))
     outside = set(phrases.known)
     sentences: list[str] = []
@@ -135,7 +135,7 @@ def _rules(block: DescriptionBlock, naming: Naming, phrases: PhraseBuilder) -> l
 
 
 def _styled(style: str, sentences: list[str], rng: HashRng) -> list[str]:
-    """Put the style in front, in a sentence of its own or in that of the first sentence."""
+    """Add the style at the start, either merged into the first sentence or as a separate one."""
     first = sentences[0] if sentences else ""
     for beginning in ("there is ", "there are ", *(f"the image {verb} " for verb in SHOWS)):
         if first.startswith(beginning) and not first.startswith(_NOT_SHOWN) and rng.likely(90):
@@ -146,7 +146,7 @@ def _styled(style: str, sentences: list[str], rng: HashRng) -> list[str]:
 
 
 def _opening(formula: Formula, suite: str, words: SuiteLexicon) -> list[str]:
-    """Return the fixed first sentence, where there is one."""
+    """Return the fixed opening sentence if the suite or formula requires one."""
     if suite in words.openings:
         return [words.openings[suite]]
     directed = any(atom.predicate in ("LeftOf", "RightOf") for atom in atoms(formula))

@@ -1,4 +1,4 @@
-"""Rewriting of formulas before they are compared: what can be written in several ways is written in one."""
+"""Rewrite formulas to a common form before they are compared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from formalimg.logic.syntax import (
 
 
 def without_iff(formula: Formula, *, positive: bool) -> Formula:
-    """Return the formula with each `iff` expanded as for the prenex form, with all copies of its quantifiers."""
+    """Expand each `iff` as in prenex form, duplicating its quantifiers."""
     match formula:
         case Iff(left, right):
             one, other = (
@@ -49,7 +49,7 @@ def without_iff(formula: Formula, *, positive: bool) -> Formula:
 
 
 def in_one_form(formula: Formula) -> Formula:
-    """Return the formula with counts as they are said, and `distinct` said of each two variables in both orders."""
+    """Normalize counts and expand `distinct` into atoms for all ordered pairs of variables."""
     counted = signed_count(formula)
     if counted is not None:
         count = map_children(counted.counted, in_one_form)

@@ -1,4 +1,4 @@
-"""Sentences: clauses and the beginnings of rules as English text, without capitals and full stops."""
+"""Convert clauses and rules to English text without capitalization or final periods."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OTHER_VERB = 40
 
 
 class RuleBeginning(NamedTuple):
-    """The sentence that begins a rule, its subject if it has one, and the clauses that are left to say."""
+    """The first sentence of a rule, its subject (if any) and the remaining clauses."""
 
     text: str
     subject: str | None
@@ -46,7 +46,7 @@ def realize_clause(
     first: bool = False,
     pronoun: bool = False,
 ) -> str:
-    """Return a clause as English text."""
+    """Convert a clause to English text."""
     phrases.tail, phrases.ends_in_list = None, False
     match clause:
         case Enumeration(objects):
@@ -64,7 +64,7 @@ def realize_clause(
 
 
 def verb_phrase(subject: NounPhrase, clause: Statement, phrases: PhraseBuilder, *, also: bool = False) -> str:
-    """Return what follows the subject: "is above the plate and has a cup to its left"."""
+    """Return the text after the subject, such as "is above the plate and has a cup to its left"."""
     verb, owns = ("are", "have") if subject.many else ("is", "has")
     too = "also " if also else ""
     text = ""
@@ -81,7 +81,7 @@ def verb_phrase(subject: NounPhrase, clause: Statement, phrases: PhraseBuilder, 
 
 
 def _predicate(clause: Statement, rendered: list[PropertyPhrase], verb: str, too: str, phrases: PhraseBuilder) -> str:
-    """Return verb and properties; before a place, the verb may be another than "is"."""
+    """Return the verb and properties. Before a place, the verb may differ from "is"."""
     words = [phrase.text for phrase in rendered]
     mixed = len(rendered) == 2 and rendered[0].kind != rendered[1].kind
     joined = f"{words[0]} and {verb} {words[1]}" if mixed else join_list(words)
@@ -93,7 +93,7 @@ def _predicate(clause: Statement, rendered: list[PropertyPhrase], verb: str, too
 
 
 def _choose_verb(clause: Statement, phrases: PhraseBuilder) -> str | None:
-    """Return "lies" or another verb for "is", if it can be said of all subjects and is chosen."""
+    """Choose a verb such as "lies" to replace "is" if it suits all subjects, or return None."""
     parts = [part for prop in clause.properties for part in prop]
     classes = {phrases.names[obj].noun.word for obj in clause.subjects}
     aligned = any(is_relation(part) and phrases.lexicon.relations[part.predicate].group for part in parts)
@@ -105,9 +105,10 @@ def _choose_verb(clause: Statement, phrases: PhraseBuilder) -> str | None:
 
 
 def _neighbors(clause: Statement, phrases: PhraseBuilder, *, many: bool) -> str:
-    """Objects and where they are by the subject: "a cup to its left and a plate below it".
+    """Return objects with their positions relative to the subject, such as "a cup to its left".
 
-    The pronoun agrees with the verb: "a bunch of keys has a hat to its right", "the keys have a hat to their right".
+    The pronoun agrees with the verb, as in "a bunch of keys has a hat to its right" and "the keys have a hat to their
+    right".
     """
     it = PRONOUNS["they" if many else phrases.names[clause.subjects[0]].noun.pronoun]
     return join_list([f"{phrases.refer(c.subject).text} {phrases.part_text(c.parts[0], it)}" for c in clause.neighbors])
@@ -121,7 +122,7 @@ def _enumeration(objects: list[str], phrases: PhraseBuilder, rule: str | None, a
 
 
 def _ordering(clause: Ordering, phrases: PhraseBuilder) -> str:
-    """Objects in an order; three of them also as "a is above b, which is above c"."""
+    """Convert an ordered sequence to text. Three objects may use the form "a is above b, which is above c"."""
     links = [*clause.to_next, *clause.to_previous]
     objects = clause.objects if clause.to_next else clause.objects[::-1]
     sweeps = {name: phrases.lexicon.relations[name].sweep for name in links}
@@ -147,7 +148,7 @@ def _ordering(clause: Ordering, phrases: PhraseBuilder) -> str:
 
 
 def _links(predicates: list[str], to: str, phrases: PhraseBuilder) -> list[str]:
-    """Return relations to a neighbor: "to the left of the next", and for further ones "in one row with it"."""
+    """Return the relations to a neighbour in a sequence, such as "to the left of the next"."""
     links = [phrases.phrase_for(name) for name in predicates]
     return [f"{link} {'it' if place else to}" for place, link in enumerate(links)]
 
@@ -180,7 +181,7 @@ def _statement(
 
 
 def _can_turn(clause: Statement, phrases: PhraseBuilder, in_rule: bool) -> bool:
-    """Return whether the position can come first: "on the table is a cup"; in a rule, only one by another object."""
+    """Return whether the position can come first, as in "on the table is a cup"."""
     if clause.neighbors or len(clause.properties) != 1 or len(clause.properties[0]) > 1:
         return False
     part = clause.properties[0][0]
@@ -190,7 +191,7 @@ def _can_turn(clause: Statement, phrases: PhraseBuilder, in_rule: bool) -> bool:
 
 
 def _can_be_there(clause: Statement, phrases: PhraseBuilder) -> bool:
-    """Return whether "there is a cup" works; not if "red" had to follow, or "it" could be another object."""
+    """Return whether the clause can begin with "there is" without becoming ambiguous."""
     parts = [part for prop in clause.properties for part in prop]
     kinds = {phrases.kind_of(part) for part in parts}
     placed = all(part.positive for part in parts) and (kinds <= {"where"} or (kinds == {"doing"} and len(parts) == 1))
@@ -198,7 +199,7 @@ def _can_be_there(clause: Statement, phrases: PhraseBuilder) -> bool:
 
 
 def begin_rule(rule: Rule, claims: list[ObjectClaim], planner: Planner, phrases: PhraseBuilder) -> RuleBeginning:
-    """Return the first sentence of a rule, and what is left; `claims` are those that no noun phrase expresses."""
+    """Return the first sentence of a rule and the remaining clauses, given the claims not expressed by names."""
     obj, rng = rule.variable, phrases.rng
     turned = inverted_claim(rule, claims)
     if turned:
@@ -243,7 +244,7 @@ def _begin_for_every(rule: Rule, claims: list[ObjectClaim], planner: Planner, ph
 
 
 def subject_of(clause: Clause) -> str | None:
-    """Return the only subject of a clause."""
+    """Return the subject of a clause if it has exactly one."""
     return clause.subjects[0] if isinstance(clause, Statement) and len(clause.subjects) == 1 else None
 
 
@@ -258,7 +259,7 @@ def _claims_of(statement: Statement) -> list[ObjectClaim]:
 
 
 def inverted_claim(rule: Rule, claims: list[ObjectClaim]) -> ObjectClaim | None:
-    """Return the only claim of a rule if it relates an outer object to every object of the rule; else None."""
+    """Return the only claim of a rule if it relates an outer object to every object of the rule, otherwise None."""
     if rule.body.objects or rule.body.disjunctions or rule.body.counts or len(claims) != 1:
         return None
     part = claims[0].single
@@ -266,7 +267,7 @@ def inverted_claim(rule: Rule, claims: list[ObjectClaim]) -> ObjectClaim | None:
 
 
 def _is_by(claim: ObjectClaim, obj: str, planner: Planner, phrases: PhraseBuilder) -> bool:
-    """Return whether the claim places something relative to the object, so that the object can "have" it."""
+    """Return whether the claim positions another object relative to this one, so that this one can "have" it."""
     part: ClaimPart | None = claim.single
     if part is None or not is_relation(part) or part.rest[0] != obj:
         return False
@@ -275,7 +276,7 @@ def _is_by(claim: ObjectClaim, obj: str, planner: Planner, phrases: PhraseBuilde
 
 
 def _pair(subject: str, part: ClaimPart, obj: str) -> list[str]:
-    """Return the object that a part relates to the given one."""
+    """Return the object that a part relates to the given object, as a list with at most one element."""
     objects = {subject, *part.rest} if is_relation(part) else set()
     return sorted(objects - {obj}) if obj in objects else []
 

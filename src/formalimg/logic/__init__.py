@@ -1,4 +1,4 @@
-"""Logic: the formula language, its vocabularies, prenex form, exact evaluation, explanations and soft score."""
+"""Parse, check, normalize, evaluate and score first-order formulas over the objects of a scene."""
 
 from formalimg._util.lazy import lazy_exports
 

@@ -1,4 +1,4 @@
-"""Check a formula against a vocabulary: report all problems at once, each with its position."""
+"""Check a formula against a vocabulary and report every problem with its position."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check(
     k: int | None = None,
     single_component: bool = False,
 ) -> list[Problem]:
-    """Return everything that is wrong with a formula as an instruction of a suite; an empty list if nothing is.
+    """Return every problem with a formula as an instruction of a suite, or an empty list if it is valid.
 
     Args:
         formula: a parsed formula, or text (then syntax problems are reported too).
@@ -67,7 +67,7 @@ class _Checker:
         self.problems.append(Problem(kind, message, span))
 
     def visit(self, formula: Formula, used: dict[str, bool]) -> None:
-        """Check a formula; `used` says of each variable in scope whether it has been used yet."""
+        """Check a formula, recording in `used` which of the variables in scope occur."""
         kind = type(formula)
         if kind is Atom:
             self.atom(formula, used)  # type: ignore[arg-type]

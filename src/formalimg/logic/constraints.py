@@ -1,4 +1,4 @@
-"""Constraints of formulas: what a formula says about its variables, as narrower domains and relations between them.
+"""Translate formulas into constraints: narrower domains for their variables and relations between them.
 
 An atom of one variable narrows a domain, an atom of two is a relation, `exists` binds a variable to be eliminated. A
 `forall` holds where no counterexample exists, and a counterexample is an `exists` again; where its instances are known,
@@ -51,7 +51,7 @@ _Claim: TypeAlias = tuple["Formula | RelationTable", bool]
 class ConstraintBuilder:
     """Translates formulas to constraints in one world, under one semantics.
 
-    Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
+    Formulas must bind every name only once (see `rename_apart`), and the world must support all of their atoms.
     """
 
     def __init__(self, world: World, semantics: Semantics, style: str | None, structure: FormulaStructure) -> None:
@@ -63,16 +63,16 @@ class ConstraintBuilder:
         self._structure = structure
 
     def block(self, variables: Sequence[str], formulas: Sequence[Formula], domains: Domains) -> ConstraintBlock | None:
-        """Return all that the formulas say of the variables in the domains; None if they cannot all hold.
+        """Return the constraints that the formulas impose on the variables, or None if they cannot all hold.
 
-        `variables`, which range over all objects, and the variables that the formulas bind have been eliminated.
+        Both `variables`, which range over all objects, and the variables bound by the formulas are eliminated.
         """
         return self._build(variables, [(formula, True) for formula in formulas], domains)
 
     def _build(
         self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, whole: str | None = None
     ) -> ConstraintBlock | None:
-        """Return all that the claims say; None if they cannot all be true, or not for every value of `whole`."""
+        """Return the constraints that the claims impose, or None if they conflict or exclude a value of `whole`."""
         self.query.take(len(claims) + 10)
         block = ConstraintBlock({**domains, **dict.fromkeys(variables, self.everything)}, self.query, variables)
         block.whole = whole
@@ -89,7 +89,7 @@ class ConstraintBuilder:
         return block if block.eliminate_bound() else None
 
     def _assume(self, claim: Formula | RelationTable, holds: bool, block: ConstraintBlock) -> bool:
-        """Narrow a block by the claim that a formula or table holds (or fails); return False if that is impossible."""
+        """Narrow a block by assuming that a formula or table holds (or fails). Return False on a contradiction."""
         if isinstance(claim, RelationTable):
             return block.add(claim if holds else complement(claim, block.domains, self.query))
         return self._assume_flat(self._structure.flat(claim, holds, self.strict), block)
@@ -148,11 +148,11 @@ class ConstraintBuilder:
         return block.narrow(first.name, objects if holds else ~objects)
 
     def style_is(self, atom: Atom) -> bool:
-        """Return whether an atom about the style holds."""
+        """Return whether an atom about the image style holds."""
         return atom.arguments[0] == Value(self.style or "")
 
     def _assume_any(self, choices: Sequence[tuple[tuple[str, ...], list[_Claim]]], block: ConstraintBlock) -> bool:
-        """Assume that at least one choice holds: some objects for its variables make all its claims true."""
+        """Assume that at least one of the choices can be satisfied by some assignment to its variables."""
         tables = []
         for variables, claims in choices:
             table = self._table(variables, claims, block.domains)
@@ -168,7 +168,7 @@ class ConstraintBuilder:
         return self._assume_any([((), both_claims), ((), neither)], block)
 
     def _assume_forall(self, forall: Forall, block: ConstraintBlock) -> bool:
-        """Assume a `forall`; where its condition mentions only its own variable, by its instances."""
+        """Assume a `forall`, enumerating its instances if its condition mentions no other variable."""
         name, condition, is_own_condition, own_group, other_groups = self._structure.forall_parts(forall)
         if not is_own_condition:
             return self._assume_all((), (), forall, True, block)
@@ -197,7 +197,7 @@ class ConstraintBuilder:
         return True
 
     def _assume_for_each(self, name: str, instances: int, relation: AtomRelation, block: ConstraintBlock) -> bool:
-        """Assume that a relation holds between each of the values of one variable and the other variable."""
+        """Assume that a relation holds between every instance of one variable and the value of the other variable."""
         first, second = relation.variables
         partner = second if name == first else first
         self.query.take(instances.bit_count())
@@ -207,7 +207,7 @@ class ConstraintBuilder:
         return True
 
     def _assume_count(self, count: Count, holds: bool, block: ConstraintBlock) -> bool:
-        """Assume that a count holds, or fails: by how many objects each row of the table of its body has."""
+        """Assume that a count holds or fails, based on the number of objects in each row of the table for its body."""
         name = count.variable.name
         table = self._table((), [(count.body, True)], {**block.domains, name: self.everything}, last=name)
         if table.variables[-1:] != (name,):  # the body does not speak of the variable: all objects count, or none
@@ -224,7 +224,7 @@ class ConstraintBuilder:
     def _assume_strict_failure(
         self, name: str, antecedent: Formula, consequent: Formula, block: ConstraintBlock
     ) -> bool:
-        """Assume that a strict `forall` fails: by a counterexample, or because it has no instance."""
+        """Assume that a strict `forall` fails, either because of a counterexample or because it has no instances."""
         condition = self._once(antecedent, name, block.domains)
         instances = self._table((name,), [(condition, True)], block.domains)
         counterexample: list[_Claim] = [(condition, True), (consequent, False)]
@@ -238,7 +238,7 @@ class ConstraintBuilder:
         holds: bool,
         block: ConstraintBlock,
     ) -> bool:
-        """Assume that for all objects for the variables, if the given claims are true, so is the one on the body."""
+        """Assume that the premises imply the body (or its negation) for every assignment to the variables."""
         match body:
             case Not(inner):
                 return self._assume_all(variables, premises, inner, not holds, block)
@@ -268,7 +268,7 @@ class ConstraintBuilder:
                 return self._assume_none(variables, (*premises, (body, not holds)), block)
 
     def _assume_none(self, variables: tuple[str, ...], claims: Sequence[_Claim], block: ConstraintBlock) -> bool:
-        """Assume that no objects for the variables make all claims true."""
+        """Assume that no assignment to the variables makes all claims true."""
         if not variables and len(claims) == 1:
             return self._assume(claims[0][0], not claims[0][1], block)
         counterexamples = self._table(variables, claims, block.domains)
@@ -279,9 +279,9 @@ class ConstraintBuilder:
     def _table(
         self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, last: str | None = None
     ) -> RelationTable:
-        """Return the values of the free variables for which objects for `variables` make all claims true.
+        """Return a table of the free-variable values for which some assignment to `variables` makes all claims true.
 
-        The table covers the values within the domains. If `last` is among its variables, it is the last one.
+        The table is restricted to the domains. If `last` is one of its variables, it comes last.
         """
         free = dict.fromkeys([name for claim, _ in claims for name in self._free_variables(claim)])
         for name in variables:
@@ -295,7 +295,7 @@ class ConstraintBuilder:
         )
 
     def _once(self, formula: Formula, variable: str, domains: Domains) -> Formula | RelationTable:
-        """Return a formula that will be assumed more than once: as a table, unless it is cheaper as it is."""
+        """Prepare a formula for repeated use, converting it to a table unless evaluating the formula is cheaper."""
         quantified = any(isinstance(node, Exists | Forall | Count) for node in subformulas(formula))
         if quantified or len(self._free_variables(formula)) == 1:
             return self._table((), [(formula, True)], {**domains, variable: self.everything})

@@ -1,4 +1,4 @@
-"""Variable elimination: what remains of a set of constraints once some of its variables are projected away.
+"""Eliminate variables from a set of constraints while preserving their consequences for the remaining variables.
 
 This is how databases answer queries: the relations around a variable are joined, and the variable is dropped. The
 elimination order decides how large the intermediate tables become. A variable with one value left, or with one
@@ -24,7 +24,7 @@ _Neighbours: TypeAlias = dict[str, list[tuple[str, list[Relation]]]]
 
 
 class LinkGraph:
-    """The variables that relations of two variables link, without those that were eliminated.
+    """Graph of the variables that are connected by binary relations, excluding eliminated variables.
 
     Attributes:
         degrees: how many neighbours each variable still has; eliminated variables are left out.
@@ -38,7 +38,7 @@ class LinkGraph:
 
     @classmethod
     def of(cls, relations: Iterable[Relation]) -> LinkGraph:
-        """Return the graph of these relations."""
+        """Build the graph for the given binary relations."""
         links: dict[str, dict[str, list[Relation]]] = {}
         for relation in relations:
             first, second = relation.variables
@@ -51,13 +51,13 @@ class LinkGraph:
         )
 
     def copy(self) -> LinkGraph:
-        """Return a graph from which variables can be eliminated without a change to this one."""
+        """Return a copy, so that eliminating variables from it leaves this graph unchanged."""
         return LinkGraph(self._neighbours, self.degrees.copy())
 
     def eliminate(
         self, bound: Sequence[str], domains: Domains, whole: str | None, query: WorldQuery
     ) -> list[str] | None:
-        """Eliminate bound variables with one value or one neighbour, as long as there are any."""
+        """Eliminate bound variables with a single value or at most one neighbour until none are left."""
         neighbours, degrees = self._neighbours, self.degrees
         remaining = set(bound)
         ready = [name for name in bound if degrees.get(name, 0) == 1 or not domains[name] & (domains[name] - 1)]
@@ -90,16 +90,16 @@ class LinkGraph:
 
 
 class AtomRelations(tuple[AtomRelation, ...]):
-    """Relations that the atoms of a formula state: the same in every world, so that their graph is found once."""
+    """Binary relations stated by the atoms of a formula. Their link graph is built once and reused for every world."""
 
     @lazy_property
     def graph(self) -> LinkGraph:
-        """The graph before any variable is eliminated: to be copied."""
+        """The link graph before any elimination. Copy it before eliminating variables."""
         return LinkGraph.of(self)
 
 
 def semi_join(relations: Sequence[Relation], name: str, neighbour: str, domains: Domains, query: WorldQuery) -> int:
-    """Return the values of the other variable for which some value of this one satisfies all relations of the two."""
+    """Return the values of `neighbour` for which some value of `name` satisfies all relations between the two."""
     values, among = domains[name], domains[neighbour]
     if len(relations) == 1:
         return relations[0].partners(name, values, among, query)
@@ -119,7 +119,7 @@ UnaryClaim: TypeAlias = tuple[str, str, str | None, bool]
 
 
 class FlatClaim(NamedTuple):
-    """What all must be so."""
+    """A conjunction of claims, split into bound variables, literals and postponed complex claims."""
 
     bound: tuple[str, ...]  # the variables that are bound by `exists`
     unary: tuple[UnaryClaim, ...]  # literals of one variable
@@ -130,7 +130,7 @@ class FlatClaim(NamedTuple):
 
 
 def flatten_claims(claims: Iterable[tuple[Formula, bool]], strict: bool) -> FlatClaim:
-    """Return what it means that all formulas hold, or fail."""
+    """Flatten the claims that each formula holds or fails into a single conjunction."""
     flattening = _Flattening(strict)
     for formula, holds in claims:
         flattening.add(formula, holds)
@@ -145,10 +145,10 @@ def flatten_claims(claims: Iterable[tuple[Formula, bool]], strict: bool) -> Flat
 
 
 class ConjunctClaims(tuple[tuple[Formula, bool], ...]):
-    """Claims that are made together in many worlds: they are flattened once."""
+    """A conjunction of claims that is used in many worlds and flattened only once."""
 
     def flat(self, strict: bool) -> FlatClaim:
-        """Return what it means that all are true."""
+        """Return the flattened claims for strict or classical semantics."""
         flat: FlatClaim | None = self.__dict__.get("strict" if strict else "classical")
         if flat is None:
             flat = self.__dict__["strict" if strict else "classical"] = flatten_claims(self, strict)
@@ -211,9 +211,9 @@ _MAX_TRIES = 200
 
 
 class ConstraintBlock:
-    """The constraints assumed so far, and the variables that `exists` has bound.
+    """The constraints assumed so far and the variables bound by `exists`.
 
-    Claims that are more than literals are postponed until the domains are as narrow as literals make them.
+    Claims that are more complex than literals are postponed until the literals have narrowed the domains.
     """
 
     __slots__ = ("bound", "domains", "graph", "postponed", "query", "relations", "tries_left", "whole")
@@ -229,14 +229,14 @@ class ConstraintBlock:
         self.whole: str | None = None  # a variable that may lose no value: the block fails if it does
 
     def narrow(self, variable: str, objects: int) -> bool:
-        """Allow only these objects for a variable; return False if none is left, or if `whole` lost one."""
+        """Restrict a variable to the given objects. Return False if none remain or if `whole` loses a value."""
         before = self.domains[variable]
         remaining = before & objects
         self.domains[variable] = remaining
         return remaining != 0 if variable != self.whole else remaining == before
 
     def add(self, table: RelationTable) -> bool:
-        """Assume that a table holds; return False if that is impossible."""
+        """Add the constraint that a table holds. Return False on a contradiction."""
         if not table.rows:
             return False
         if len(table.variables) == 1:
@@ -246,11 +246,11 @@ class ConstraintBlock:
         return True
 
     def eliminate_bound(self) -> bool:
-        """Eliminate every bound variable, keeping what it implies for the others; return False if that is impossible.
+        """Eliminate every bound variable, preserving its effect on the others. Return False on a contradiction.
 
-        Variables with one value or one neighbour left go first. Where all are linked more tightly, domains are
-        narrowed; then a value is tried, if only a yes or no is needed, or the variable with the smallest table is
-        eliminated.
+        Variables with one value or one neighbour are eliminated first. If none are left, domains are narrowed by
+        propagation. After that, individual values are tried if only satisfiability matters; otherwise the variable with
+        the smallest table is eliminated.
         """
         relations = self.relations
         if not relations:
@@ -306,9 +306,9 @@ class ConstraintBlock:
         return True
 
     def _eliminate_without_tables(self, bound: Sequence[str]) -> Sequence[str] | None:
-        """Eliminate variables with one value or one neighbour; all relations must be of two variables.
+        """Eliminate variables with one value or one neighbour. Requires all relations to be binary.
 
-        Returns the bound variables that are left and still linked; None if it is impossible.
+        Return the bound variables that remain linked, or None on a contradiction.
         """
         relations, graph = self.relations, self.graph
         if graph is None:
@@ -327,14 +327,14 @@ class ConstraintBlock:
         return remaining
 
     def _is_closed(self, around: Mapping[str, object]) -> bool:
-        """Return whether no relation has a variable other than the bound ones."""
+        """Return whether the relations mention only bound variables."""
         return all(name in around for relation in self.relations for name in relation.variables)
 
     def _try_values(self, around: Mapping[str, object]) -> bool | None:
-        """Return whether there is a solution, by trying the values of the smallest domain; None if it takes too long.
+        """Search for a solution by trying the values of the smallest domain. Return None if the search takes too long.
 
-        Most solutions, and most contradictions, are found within a few tries, much faster than by tables; tables keep
-        the few others from growing without bound.
+        Most solutions and contradictions are found within a few tries, which is much faster than building tables. The
+        limit on tries bounds the cost of the remaining cases.
         """
         name = min(around, key=lambda name: self.domains[name].bit_count())
         for value in members(self.domains[name]):
@@ -352,19 +352,19 @@ class ConstraintBlock:
         return False
 
     def _is_settled(self, name: str) -> bool:
-        """Return whether the variable has only one value left."""
+        """Return whether the variable has only one possible value."""
         domain = self.domains[name]
         return domain & (domain - 1) == 0
 
     def _is_cheap(self, name: str, neighbours: set[str]) -> bool:
-        """Return whether the variable can be eliminated without a table. Its neighbours include itself."""
+        """Return whether the variable can be eliminated without building a table. `neighbours` includes `name`."""
         return len(neighbours) <= 2 or self._is_settled(name)
 
     def _table_size(self, variables: set[str]) -> int:
         return prod(self.domains[name].bit_count() for name in variables)
 
     def _propagate(self) -> bool:
-        """Enforce arc consistency over the relations of two variables; return False if a domain becomes empty."""
+        """Enforce arc consistency over the binary relations. Return False if a domain becomes empty."""
         pairs = [relation for relation in self.relations if len(relation.variables) == 2]
         stale: set[str] | None = None  # variables that were narrowed in the round before; in the first, all count
         while True:
@@ -398,7 +398,7 @@ class ConstraintBlock:
         return self.add(project(join(touching, (*sorted(neighbours), name), self.domains, self.query)))
 
     def _reduce(self, relation: Relation, name: str) -> bool:
-        """Keep what a relation says once one of its variables has a single value."""
+        """Replace a relation by the constraint on its other variables, given that `name` has a single value."""
         if len(relation.variables) == 2:
             first, second = relation.variables
             partner = second if name == first else first

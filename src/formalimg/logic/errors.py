@@ -1,4 +1,4 @@
-"""Errors in formulas, with source positions: lines, columns, and the excerpt with a caret."""
+"""Formula errors with source positions (line, column and an excerpt with carets)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXCERPT_WIDTH = 100
 
 @dataclass(frozen=True)
 class SourceText:
-    """A text that formulas are parsed from; converts offsets to lines and columns on demand."""
+    """The source text of formulas, with conversion from offsets to lines and columns."""
 
     text: str
 
@@ -26,19 +26,19 @@ class SourceText:
         return [0, *(end.end() for end in re.finditer("\n", self.text))]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Return line and column of an offset, both counted from 1."""
+        """Return the line and column of an offset, both counted from 1."""
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
     def line_text(self, line: int) -> str:
-        """Return the text of a line, counted from 1, without its line end."""
+        """Return the text of a line (counted from 1) without its line ending."""
         start = self._line_starts[line - 1]
         end = self._line_starts[line] - 1 if line < len(self._line_starts) else len(self.text)
         return self.text[start:end]
 
 
 class Span(NamedTuple):
-    """A range of source text, by offsets: `start` is its first character, `end` is past its last."""
+    """A range of source text: `start` is the offset of its first character and `end` the offset past its last."""
 
     source: SourceText
     start: int
@@ -60,7 +60,7 @@ class Span(NamedTuple):
         return self.source.text[self.start : self.end]
 
     def excerpt(self) -> str:
-        """Return two lines: the source line (cropped if long) and carets under the range."""
+        """Return the source line, cropped if long, followed by a line of carets under the range."""
         line, column = self.source.line_and_column(self.start)
         whole = self.source.line_text(line)
         first = column - 1
@@ -96,7 +96,7 @@ ProblemKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem of a formula, and where it is."""
+    """A problem in a formula, with its source position."""
 
     kind: ProblemKind
     message: str
@@ -120,16 +120,16 @@ class Problem:
         return f"line {self.line}, column {self.column}: {self.message}"
 
     def render(self) -> str:
-        """Return the message, then the source line with carets under the position."""
+        """Return the message followed by the source line with carets under the position."""
         return f"{self}\n{self.span.excerpt()}"
 
     def to_json(self) -> dict[str, object]:
-        """Return the problem as plain data."""
+        """Return the problem as JSON-serializable data."""
         return {"kind": self.kind, "message": self.message, "line": self.line, "column": self.column}
 
 
 class FormulaError(FormalimgError, ValueError):
-    """A formula that cannot be used; `problems` lists everything that is wrong with it."""
+    """Raised if a formula is invalid. `problems` lists everything that is wrong with it."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

@@ -1,4 +1,4 @@
-"""Exact evaluation of formulas, with relations instead of assignments.
+"""Evaluate formulas exactly, using relations instead of enumerating assignments.
 
 The work grows with the number of variables that are linked at once (one or two for nearly all instructions), not with
 the number of variables. For a formula so entangled that a table would grow too large, the outermost quantifier is
@@ -23,20 +23,20 @@ Binding: TypeAlias = Mapping[str, int]
 
 
 class TooHardError(FormulaError):
-    """Deciding whether a formula holds in a scene takes too many steps: the answer is unknown."""
+    """Raised if deciding a formula in a scene would take too many steps."""
 
 
 class Evaluator:
-    """Decides formulas in one world, under one semantics, within MAX_STEPS for all questions together.
+    """Decides formulas in one world under one semantics, with a shared limit of `MAX_STEPS`.
 
-    Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
-    All methods but `holds` raise OutOfStepsError when no steps are left.
+    Formulas must bind every name only once (see `rename_apart`), and the world must support all of their atoms. All
+    methods except `holds` raise OutOfStepsError if the step limit is exceeded.
     """
 
     def __init__(
         self, world: World, semantics: Semantics, style: str | None, structure: FormulaStructure | None = None
     ) -> None:
-        """Create an evaluator."""
+        """Create an evaluator for a world."""
         self.world = world
         self.semantics: Semantics = semantics
         self.strict = semantics == "strict"
@@ -45,14 +45,14 @@ class Evaluator:
         self.query = self._builder.query
 
     def holds(self, formula: Formula, binding: Binding) -> bool:
-        """Return whether the formula holds when its free variables stand for these objects."""
+        """Return whether the formula holds when its free variables are bound to the given objects."""
         try:
             return self.satisfiable((), [formula], binding)
         except OutOfStepsError:
             raise TooHardError([_too_hard(formula, len(self.world))]) from None
 
     def satisfiable(self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> bool:
-        """Return whether there are objects for these variables such that all formulas hold."""
+        """Return whether some assignment to the variables makes all formulas hold."""
         if not len(self.world):
             return not variables and all(self._holds_in_empty_world(formula) for formula in formulas)
         try:
@@ -66,7 +66,7 @@ class Evaluator:
     def selected(
         self, variable: str, other_variables: Sequence[str], formulas: Sequence[Formula], binding: Binding
     ) -> int:
-        """Return the objects for `variable` for which some objects for `other_variables` make all formulas hold."""
+        """Return the values of `variable` for which some assignment to `other_variables` makes all formulas hold."""
         try:
             domains = {**_as_domains(binding), variable: self._builder.everything}
             block = self._builder.block(other_variables, formulas, domains)
@@ -80,7 +80,7 @@ class Evaluator:
             return sum(1 << obj for obj in allowed)
 
     def numbers(self, count: Count, variables: tuple[str, ...]) -> dict[tuple[int, ...], int]:
-        """Return the count for each assignment of the free variables; zero counts are omitted."""
+        """Return the number of objects for each assignment of the free variables, omitting zero counts."""
         name = count.variable.name
         try:
             domains = dict.fromkeys([*variables, name], self._builder.everything)
@@ -99,7 +99,7 @@ class Evaluator:
     def first_binding(
         self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding
     ) -> dict[str, int] | None:
-        """Return the first objects, in scene order, that satisfy the formulas; None if there are none."""
+        """Return the first assignment, in scene order, that satisfies the formulas, or None if there is none."""
         chosen = dict(binding)
         for index, name in enumerate(variables):
             possible = self.selected(name, variables[index + 1 :], formulas, chosen)
@@ -162,7 +162,7 @@ def _too_hard(formula: Formula, objects: int) -> Problem:
 
 
 def _by_truth_table(formula: Formula, holds: Callable[[Formula], bool]) -> bool:
-    """Return whether a formula holds, given which of its parts do."""
+    """Evaluate a propositional formula, given the truth values of its parts."""
     match formula:
         case Not(body):
             return not holds(body)

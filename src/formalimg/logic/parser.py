@@ -1,4 +1,4 @@
-"""Parser: from text to the syntax tree, reporting all syntax problems at once.
+"""Parse text into a formula, reporting all syntax errors together.
 
 It reads tokens in one pass with a stack of open parentheses, so that depth costs no recursion, and builds each node
 when its parenthesis closes. A list that is not a formula is reported and replaced by a placeholder; the lists around
@@ -66,14 +66,14 @@ _TOKEN = re.compile(
 
 
 class _Symbol(NamedTuple):
-    """An unquoted word."""
+    """An unquoted symbol."""
 
     text: str
     span: Span
 
 
 class _InvalidList(NamedTuple):
-    """Placeholder for a list that was not a formula and has been reported."""
+    """Placeholder for a list that is not a valid formula and has already been reported."""
 
     span: Span
 
@@ -82,7 +82,7 @@ _Item: TypeAlias = Formula | Argument | _Symbol | _InvalidList
 
 
 class _OpenList(NamedTuple):
-    """An open parenthesis and the items after it so far."""
+    """An open parenthesis and the items read after it so far."""
 
     start: int
     items: list[_Item]
@@ -101,7 +101,7 @@ def parse(text: str | bytes) -> Formula:
 
 
 def as_formula(formula: Formula | str) -> Formula:
-    """Return the formula itself, or parse it if it is text."""
+    """Return the formula unchanged, or parse it if it is a string."""
     if isinstance(formula, str):
         return parse(formula)
     if not isinstance(formula, Formula):
@@ -112,7 +112,7 @@ def as_formula(formula: Formula | str) -> Formula:
 
 
 def try_parse(text: str | bytes) -> tuple[Formula | None, list[Problem]]:
-    """Parse one formula; return it (None if there is none) and all syntax problems."""
+    """Parse one formula and return it (None if parsing fails) together with all syntax problems."""
     if not isinstance(text, str | bytes):
         raise FormalimgError(f"a formula cannot be of the type {type(text).__name__}: give a str or bytes")
     try:
@@ -134,7 +134,7 @@ def _decode_utf8(data: bytes) -> str:
 
 
 def _plain_atom(token: re.Match[str], source: SourceText) -> Atom:
-    """Return the atom that one token is: a predicate, a variable, and perhaps one more argument."""
+    """Return the atom matched by a single token: a predicate, a variable and an optional second argument."""
     predicate, variable, second = token.groups()
     arguments: tuple[Argument, ...] = (Variable(variable[1:], Span(source, *token.span(2))),)
     if second is not None:
@@ -199,7 +199,7 @@ class _Parser:
         return self.only(whole.items) if len(stack) == 1 else None
 
     def only(self, items: list[_Item]) -> Formula | None:
-        """Return the one formula that the whole text should be."""
+        """Return the only formula in the text, reporting an error if there is not exactly one."""
         if not items:
             if not self.problems:
                 end = len(self.source.text)
@@ -214,7 +214,7 @@ class _Parser:
         return None if self.problems or isinstance(first, _InvalidList) else first
 
     def node(self, items: list[_Item], span: Span) -> Formula | _InvalidList:
-        """Build the node of a closed list."""
+        """Build the syntax tree node for a closed list."""
         if not items:
             return self.report("nothing stands between these parentheses", span)
         head, arguments = items[0], items[1:]
@@ -286,7 +286,7 @@ class _Parser:
         return (Implies if head.text == "implies" else Iff)(parts[0], parts[1], span)
 
     def formulas(self, head: _Symbol, items: list[_Item]) -> tuple[Formula, ...] | None:
-        """Return the items as formulas; report those that are not."""
+        """Return the items that are formulas, and report those that are not."""
         formulas: list[Formula] = []
         for item in items:
             if type(item) in _FORMULAS:

@@ -1,4 +1,4 @@
-"""Prenex form: quantifiers in front, clauses behind, grouped into components; the complexity K.
+"""Convert formulas to prenex form, group clauses into components and compute the complexity K.
 
 A formula is brought into prenex form in three steps (FormalImg, Definition 2 and appendix C.1):
 
@@ -46,14 +46,14 @@ QuantifierKind = OneOf["exists", "forall"]
 
 
 class Literal(NamedTuple):
-    """An atom or a count, or its negation."""
+    """An atom or a count, possibly negated."""
 
     atom: Atom | Count
     positive: bool
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of the free variables, in order; a count has its own variables inside."""
+        """Names of the free variables, in order of appearance. The variable bound by a count is excluded."""
         if isinstance(self.atom, Atom):
             return self.atom.variables
         free = free_variables(self.atom)
@@ -61,19 +61,19 @@ class Literal(NamedTuple):
 
     @property
     def predicates(self) -> tuple[str, ...]:
-        """The predicates in it, each once, in the order of the text."""
+        """The distinct predicates of the literal, in text order."""
         if isinstance(self.atom, Atom):
             return (self.atom.predicate,)
         return tuple(dict.fromkeys(atom.predicate for atom in atoms(self.atom)))
 
     @property
     def formula(self) -> Formula:
-        """The literal as a formula."""
+        """The literal converted to a formula."""
         return self.atom if self.positive else Not(self.atom, self.atom.span)
 
 
 class Quantifier(NamedTuple):
-    """One quantifier of a prefix."""
+    """A quantifier in the prefix."""
 
     kind: QuantifierKind
     variable: str
@@ -92,40 +92,40 @@ _Matrix: TypeAlias = Literal | _Conjunction | _Disjunction
 
 @dataclass(frozen=True)
 class Clause:
-    """One conjunct of the prenex form: a literal, or a disjunction of literals."""
+    """A conjunct of the prenex form, which is a literal or a disjunction of literals."""
 
     literals: tuple[Literal, ...]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the variables in the clause, each once, in the order of the clause."""
+        """Names of the distinct variables in the clause, in order of appearance."""
         return tuple(dict.fromkeys(name for literal in self.literals for name in literal.variables))
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """FreshNames of the variables in the clause."""
+        """Names of the variables in the clause."""
         return frozenset(self.names)
 
     @cached_property
     def predicates(self) -> tuple[str, ...]:
-        """The predicates in the clause, each once, in alphabetical order."""
+        """The distinct predicates of the clause, in alphabetical order."""
         return tuple(sorted({word for literal in self.literals for word in literal.predicates}))
 
     @property
     def formula(self) -> Formula:
-        """The clause as a formula, its variables left free."""
+        """The clause converted to a formula, with its variables left free."""
         if len(self.literals) == 1:
             return self.literals[0].formula
         return Or(tuple(literal.formula for literal in self.literals))
 
     @cached_property
     def text(self) -> str:
-        """The clause in the notation of formulas."""
+        """The clause in formula notation."""
         return str(self.formula)
 
     @cached_property
     def kind(self) -> ClauseKind:
-        """What the clause is about.
+        """The kind of claim that the clause makes.
 
         A single literal is an `object` (its class), a `style` (no variable), an `attribute` (one variable), a
         `relation`, or a `count`; a disjunction, such as "not a watch, or below the cup", is a `condition`.
@@ -147,14 +147,14 @@ class Clause:
 
 @dataclass(frozen=True)
 class Component:
-    """Clauses linked by shared variables, with the quantifiers of these variables."""
+    """Clauses connected by shared variables, with the quantifiers that bind them."""
 
     prefix: tuple[Quantifier, ...]
     clauses: tuple[Clause, ...]
 
     @property
     def text(self) -> str:
-        """The component in the notation of formulas."""
+        """The component in formula notation."""
         body = " ".join(clause.text for clause in self.clauses)
         if len(self.clauses) > 1:
             body = f"(and {body})"
@@ -164,25 +164,25 @@ class Component:
 
 @dataclass(frozen=True)
 class PrenexForm:
-    """A formula in prenex form: the conjunction of its components."""
+    """A formula in prenex form, represented as a conjunction of components."""
 
     components: tuple[Component, ...]
 
     @property
     def clauses(self) -> tuple[Clause, ...]:
-        """All clauses, component by component."""
+        """All clauses, in component order."""
         return tuple(clause for component in self.components for clause in component.clauses)
 
     @property
     def text(self) -> str:
-        """The prenex form in the notation of formulas; each component parses back to a closed formula."""
+        """The prenex form in formula notation. Each component can be parsed back into a closed formula."""
         if len(self.components) == 1:
             return self.components[0].text
         return f"(and {' '.join(component.text for component in self.components)})"
 
 
 def to_prenex(formula: Formula | str) -> PrenexForm:
-    """Convert a closed formula, parsed or as text, to prenex form."""
+    """Convert a closed formula to prenex form."""
     formula = as_formula(formula)
     prefix, matrix = _extract_quantifiers(formula)
     expected = _measure_size(matrix)
@@ -204,19 +204,19 @@ def to_prenex(formula: Formula | str) -> PrenexForm:
 
 
 def clauses(formula: Formula | str) -> list[Clause]:
-    """Return the clauses of a formula: the conjuncts of its prenex form."""
+    """Return the clauses of a formula, which are the conjuncts of its prenex form."""
     return list(to_prenex(formula).clauses)
 
 
 def complexity(formula: Formula | str) -> int:
-    """Return K: the number of variables in the largest component of the formula."""
+    """Return the complexity K, which is the number of variables in the largest component."""
     return max(component_sizes(formula), default=0)
 
 
 def component_sizes(formula: Formula | str) -> list[int]:
-    """Return how many variables each component has, in text order; components without variables are left out.
+    """Return the number of variables in each component, in text order, omitting components without variables.
 
-    Needs no clause form, so it also works for formulas with too many clauses.
+    The clause form is not computed, so this also works for formulas with too many clauses.
     """
     _, matrix = _extract_quantifiers(as_formula(formula))
     return [len(variables) for variables, _ in group_connected(_link_variables(matrix)) if variables]
@@ -226,7 +226,7 @@ def component_sizes(formula: Formula | str) -> list[int]:
 
 
 class _PrenexBuilder:
-    """Walks a formula once, collecting quantifiers and counting literals."""
+    """Collects quantifiers and literals in a single pass over a formula."""
 
     def __init__(self, formula: Formula, bound: list[str]) -> None:
         self.formula = formula
@@ -297,7 +297,7 @@ def _extract_quantifiers(formula: Formula) -> tuple[list[Quantifier], _Matrix]:
 
 
 def _join_parts(conjunction: bool, parts: list[_Matrix]) -> _Matrix:
-    """Return the conjunction or disjunction of the parts; parts of the same kind are merged into it."""
+    """Return the conjunction or disjunction of the parts, flattening nested parts of the same kind."""
     kind = _Conjunction if conjunction else _Disjunction
     flat: list[_Matrix] = []
     for part in parts:
@@ -314,7 +314,7 @@ class _Size(NamedTuple):
 
 
 def _measure_size(matrix: _Matrix) -> _Size:
-    """Return how large the clause form of a matrix will be."""
+    """Return the numbers of clauses and literals in the clause form of a matrix."""
     match matrix:
         case _Conjunction(parts):
             sizes = list(map(_measure_size, parts))
@@ -343,10 +343,10 @@ def _distribute_clauses(matrix: _Matrix) -> list[tuple[Literal, ...]]:
 
 
 def _link_variables(matrix: _Matrix) -> list[frozenset[str]]:
-    """Return sets of variables whose overlaps have the same components as the clauses.
+    """Return sets of variables that have the same connected components as the clauses.
 
-    Distributing an `or` of several parts gives clauses that each take something from every part, so that, if at least
-    two parts have variables, all of them are linked to each other.
+    Distributing an `or` yields clauses with literals from every part. If at least two parts have variables, all of
+    these variables are therefore linked.
     """
     match matrix:
         case _Conjunction(parts):

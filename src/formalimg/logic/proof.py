@@ -1,4 +1,4 @@
-"""Proofs and refutations: why a formula holds or fails in a world, small enough to read.
+"""Build short, readable proofs and refutations of formulas in a world.
 
 Their size is bounded by construction. Of many candidates a few are listed and the rest counted; only one candidate is
 followed into a nested formula. So a proof has at most a few lines for each node of the formula, however large the
@@ -31,19 +31,19 @@ _GAVE_UP = "why that is takes too many steps to find out"
 
 
 class VariableBinding(NamedTuple):
-    """A variable and the object it stands for."""
+    """A variable and the object bound to it."""
 
     variable: str
     obj: int
     description: str
 
     def to_json(self) -> dict[str, object]:
-        """Return plain data; stored verdicts call the object `thing`."""
+        """Return JSON-serializable data. The stored format uses the key `thing` for the object."""
         return {"variable": self.variable, "thing": self.obj, "description": self.description}
 
 
 class OtherCandidates(NamedTuple):
-    """Candidates that are not listed one by one: how many fail which claim."""
+    """Candidates that are summarized rather than listed: how many of them fail each claim."""
 
     number: int
     claim: Formula
@@ -51,7 +51,7 @@ class OtherCandidates(NamedTuple):
 
 @dataclass(frozen=True)
 class Proof:
-    """Why a formula holds, or why it fails."""
+    """An explanation of why a formula holds or fails."""
 
     formula: Formula  # the formula, with variables renamed apart
     holds: bool  # whether it holds
@@ -67,7 +67,7 @@ class Proof:
     candidate: VariableBinding | None = None  # for a part about a candidate: which one
 
     def to_json(self) -> dict[str, object]:
-        """Return the proof as plain data; empty fields are left out."""
+        """Return the proof as JSON-serializable data, omitting empty fields."""
         data: dict[str, object] = {"holds": self.holds, "formula": str(self.formula)}
         if self.candidate:
             data["candidate"] = self.candidate.to_json()
@@ -85,9 +85,9 @@ class Proof:
 
 
 def prove(formula: Formula, holds: bool, world: World, semantics: Semantics, style: str | None) -> Proof:
-    """Return why a closed formula holds or fails in a world.
+    """Explain why a closed formula holds or fails in a world.
 
-    Where the reasons take too many steps to find, the proof says only that.
+    If finding the reasons takes too many steps, the proof only states the verdict.
     """
     try:
         return _Prover(Evaluator(world, semantics, style)).prove(formula, {})
@@ -128,7 +128,7 @@ class _Prover:
                 return Proof(formula, holds, describe_count(formula, True, objects))
 
     def outline(self, formula: Formula, binding: Binding) -> Proof:
-        """Return whether a formula holds, with the reason if it is an atom, and without parts."""
+        """Return the verdict for a formula without its parts, including evidence if it is an atom."""
         if isinstance(formula, Atom):
             return self.atom(formula, binding)
         return Proof(formula, self.evaluator.holds(formula, binding))
@@ -180,7 +180,7 @@ class _Prover:
         return self.none_fits(formula, variables, claims, binding)
 
     def none_fits(self, formula: Formula, variables: list[str], claims: list[Formula], binding: Binding) -> Proof:
-        """Explain why no objects fit: claims in conflict, the closest objects, and what is wrong with the others."""
+        """Explain why no objects fit, listing conflicting claims, the closest candidates and the reasons they fail."""
         conflict = self.conflict(variables, claims, binding)
         *satisfied, last = conflict
         closest = self.evaluator.first_binding(variables, satisfied, binding)
@@ -198,9 +198,9 @@ class _Prover:
         )
 
     def conflict(self, variables: list[str], claims: list[Formula], binding: Binding) -> list[Formula]:
-        """Return a minimal set of claims that cannot hold together, and the classes of the objects they mention.
+        """Return a minimal set of conflicting claims, including the class claims of the objects that they mention.
 
-        The last one is the first claim of the text that cannot hold together with those before it.
+        The last claim in the result is the first one in text order that conflicts with those before it.
         """
 
         def possible(chosen: list[Formula]) -> bool:
@@ -223,7 +223,7 @@ class _Prover:
     def candidates(
         self, variable: str, claims: list[Formula], binding: Binding
     ) -> tuple[tuple[Proof, ...], tuple[OtherCandidates, ...]]:
-        """Return what is wrong with each candidate for a variable: those that satisfy the most claims first.
+        """Explain why each candidate for a variable fails, listing those that satisfy the most claims first.
 
         Objects that fail the very first claim, mostly for being of another class, are counted; so are those beyond
         MAX_LISTED, and those that fail more than an atom, except for the first, which is followed.
@@ -281,7 +281,7 @@ class _Prover:
         return Proof(formula, not failing, reason, self.bound([name], tried), (inner,))
 
     def no_instance(self, formula: Forall, binding: Binding) -> Proof:
-        """Return the proof for a `forall` whose condition no object meets."""
+        """Return the proof for a `forall` whose condition is met by no object."""
         assert isinstance(formula.body, Implies)
         if not self.evaluator.strict:
             return Proof(formula, True, "no object meets the condition")
@@ -304,7 +304,7 @@ def _states_class(claim: Formula) -> bool:
 
 
 def describe_count(count: Count, positive: bool, objects: int) -> str:
-    """Return what a count needs and what was found, such as `3 cups needed, 2 found: #0 #4`."""
+    """Describe what a count requires and what was found, such as `3 cups needed, 2 found: #0 #4`."""
     minimum, maximum, but = count.limits(positive)
     if but is not None:
         needed = f"any number of {_format_noun(count, 2)} but {but} allowed"
@@ -325,7 +325,7 @@ def describe_count(count: Count, positive: bool, objects: int) -> str:
 
 
 def _format_noun(count: Count, number: int) -> str:
-    """Return what is counted: `red cups`, or `such cups` if the count says more of them than words."""
+    """Return a noun phrase for the counted objects, such as `red cups`, or `such cups` for more complex conditions."""
     parts = count.body.parts if isinstance(count.body, And) else (count.body,)
     classes, words, more = [], [], False
     for part in parts:
@@ -346,7 +346,7 @@ _IRREGULAR = {"mouse": "mice", "person": "people", "child": "children", "man": "
 
 
 def _pluralize(noun: str) -> str:
-    """Return the plural of a class; good enough for a message, which names the formula beside it."""
+    """Return an approximate plural of a class name, for use in messages that also show the formula."""
     before, space, last = noun.rpartition(" ")
     if last in _IRREGULAR:
         last = _IRREGULAR[last]

@@ -1,4 +1,4 @@
-"""Syntax tree of formulas: nine kinds of nodes over variables and quoted values, and its text.
+"""Syntax tree of formulas and its conversion to text.
 
 Nodes are immutable and compare by structure: the position in the source text (`span`) does not count.
 `str(node)` is its text, on one line.
@@ -19,7 +19,7 @@ def _span_field() -> Span:
 
 
 class _Printed:
-    """Base class that renders a node as text."""
+    """Base class whose string representation is formula text."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ class _Printed:
 
 @dataclass(frozen=True, slots=True)
 class Variable(_Printed):
-    """A variable such as `?x`; the name is kept without the question mark."""
+    """A variable such as `?x`, stored without the question mark."""
 
     name: str
     span: Span = _span_field()
@@ -48,7 +48,7 @@ Argument: TypeAlias = Variable | Value
 
 @dataclass(frozen=True, slots=True)
 class Atom(_Printed):
-    """A predicate with its arguments: `(LeftOf ?a ?b)`, `(Is ?a 'cup')`, `(IsStyle 'photo')`, `(distinct ?a ?b ?c)`."""
+    """A predicate and its arguments, as in `(LeftOf ?a ?b)`, `(Is ?a 'cup')` or `(distinct ?a ?b ?c)`."""
 
     predicate: str
     arguments: tuple[Argument, ...]
@@ -70,7 +70,7 @@ class Not(_Printed):
 
 @dataclass(frozen=True, slots=True)
 class And(_Printed):
-    """`(and F ...)`, with one part or more."""
+    """`(and F ...)`, with one or more parts."""
 
     parts: tuple[Formula, ...]
     span: Span = _span_field()
@@ -78,7 +78,7 @@ class And(_Printed):
 
 @dataclass(frozen=True, slots=True)
 class Or(_Printed):
-    """`(or F ...)`, with one part or more."""
+    """`(or F ...)`, with one or more parts."""
 
     parts: tuple[Formula, ...]
     span: Span = _span_field()
@@ -131,10 +131,10 @@ CREDIT_UNIT = 720_720
 
 
 class CountLimits(NamedTuple):
-    """How many objects a count, or its negation, allows, and what other numbers are worth.
+    """The numbers of objects allowed by a count or its negation, and the credit for other numbers.
 
-    A number that is not allowed is worth the smaller of it and the nearest allowed one, divided by the larger: 2 of 3
-    cups are worth 2/3, and so are 3 cups where 2 were needed. That is 0 where nothing is there or nothing is allowed.
+    A number that is not allowed earns the ratio between it and the nearest allowed number: both 2 of 3 cups and 3 cups
+    instead of 2 earn 2/3. The ratio is 0 if nothing is present or nothing is allowed.
     """
 
     least: int
@@ -142,7 +142,7 @@ class CountLimits(NamedTuple):
     but: int | None = None  # the only number that is not allowed, for the negation of `exactly`
 
     def credit(self, number: int) -> int:
-        """Return what this number of objects is worth, from 0 to CREDIT_UNIT, which only an allowed number is."""
+        """Return the credit for a number of objects, from 0 to `CREDIT_UNIT`. Only allowed numbers earn full credit."""
         if number < self.least:
             return CREDIT_UNIT * number // self.least
         if self.most is not None and number > self.most:
@@ -152,7 +152,7 @@ class CountLimits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Count(_Printed):
-    """`(exactly n ?x F)`, `(at-least n ?x F)` or `(at-most n ?x F)`: how many objects `?x` make F true."""
+    """`(exactly n ?x F)`, `(at-least n ?x F)` or `(at-most n ?x F)`: limits how many objects satisfy F."""
 
     bound: CountBound
     number: int
@@ -162,16 +162,16 @@ class Count(_Printed):
 
     @property
     def range(self) -> tuple[int, int | None]:
-        """The smallest and the largest number of objects that are allowed; None: any number."""
+        """Smallest and largest allowed number of objects. None means no upper limit."""
         return (0 if self.bound == "at-most" else self.number, None if self.bound == "at-least" else self.number)
 
     def allows(self, number: int) -> bool:
-        """Return whether this number of objects is allowed."""
+        """Return whether the count allows the given number of objects."""
         minimum, maximum = self.range
         return minimum <= number and (maximum is None or number <= maximum)
 
     def limits(self, positive: bool) -> CountLimits:
-        """Return how many objects the count allows, or its negation."""
+        """Return the limits imposed by the count if `positive`, or by its negation otherwise."""
         minimum, maximum = self.range
         if positive:
             return CountLimits(minimum, maximum)
@@ -187,7 +187,7 @@ DISTINCT = "distinct"
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    """Return the formulas directly inside a formula, in text order."""
+    """Return the direct subformulas of a formula, in text order."""
     match formula:
         case Atom():
             return ()
@@ -200,7 +200,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
 
 
 def map_children(formula: Formula, transform: Callable[[Formula], Formula]) -> Formula:
-    """Return the formula with the formulas directly inside it transformed, in text order."""
+    """Return a copy of the formula with `transform` applied to its direct subformulas."""
     match formula:
         case Atom():
             return formula
@@ -217,7 +217,7 @@ def map_children(formula: Formula, transform: Callable[[Formula], Formula]) -> F
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:
-    """Yield the formula and everything inside it, in text order."""
+    """Yield the formula and all of its subformulas, in text order."""
     pending = [formula]
     while pending:
         formula = pending.pop()
@@ -234,7 +234,7 @@ _OPERATORS: dict[type, str] = {Not: "not", And: "and", Or: "or", Implies: "impli
 
 
 def to_text(node: Formula | Argument) -> str:
-    """Return the text of a node on one line; parsing it gives the node back."""
+    """Return the text of a node on a single line. The text can be parsed back into an equal node."""
     match node:
         case Variable(name):
             return f"?{name}"
@@ -253,7 +253,7 @@ def to_text(node: Formula | Argument) -> str:
 
 
 def to_pretty_text(formula: Formula, width: int = 88) -> str:
-    """Return the text of a formula, broken and indented by two wherever a line would exceed `width`."""
+    """Return the text of a formula, indented over several lines where it exceeds `width`."""
     return _break_lines(formula, 0, width)
 
 

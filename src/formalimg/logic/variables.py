@@ -1,4 +1,4 @@
-"""Variables of formulas: free and bound variables, renaming apart, and groups of conjuncts that share variables."""
+"""Find and rename the variables of formulas, and group conjuncts by shared variables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from formalimg.logic.syntax import (
 
 
 def free_variables(formula: Formula) -> frozenset[str]:
-    """Return the names of the variables that no quantifier of the formula binds."""
+    """Return the names of the free variables of a formula."""
     if isinstance(formula, Atom):
         return frozenset(formula.variables)
     inside = frozenset[str]().union(*map(free_variables, children(formula)))
@@ -36,12 +36,12 @@ def free_variables(formula: Formula) -> frozenset[str]:
 
 
 def bound_variables(formula: Formula) -> list[str]:
-    """Return the variable of each quantifier, in text order."""
+    """Return the name of the variable bound by each quantifier, in text order."""
     return [node.variable.name for node in subformulas(formula) if isinstance(node, Exists | Forall | Count)]
 
 
 def require_closed(formula: Formula) -> list[str]:
-    """Return the variable of each quantifier of a closed formula."""
+    """Return the bound variables of a formula, or raise an error if any variable is free."""
     bound: list[str] = []
     open_: list[Variable] = []
     _collect_variables(formula, {}, bound, open_)
@@ -51,7 +51,7 @@ def require_closed(formula: Formula) -> list[str]:
 
 
 def scope_problem(variable: Variable) -> Problem:
-    """Return the problem that no quantifier binds a variable."""
+    """Return the problem to report for an unbound variable."""
     return Problem("scope", f"?{variable.name} is not bound by a quantifier around it", variable.span)
 
 
@@ -70,7 +70,7 @@ def _collect_variables(formula: Formula, scope: dict[str, None], bound: list[str
 
 
 class FreshNames:
-    """Issues variable names that are not yet taken: `x`, then `x_1`, `x_2` and so on."""
+    """Generator of unused variable names, such as `x`, `x_1` and `x_2`."""
 
     def __init__(self, written: Iterable[str]) -> None:
         self._written = set(written)
@@ -78,7 +78,7 @@ class FreshNames:
         self._last: dict[str, int] = {}  # the last number of each name, so that a name used very often stays fast
 
     def fresh(self, name: str) -> str:
-        """Return the name itself the first time, then with the first free number appended."""
+        """Return the name unchanged on first use, and with a numeric suffix afterwards."""
         number = self._last.get(name, 0)
         candidate = f"{name}_{number}" if number else name
         while candidate in self._issued or (number and candidate in self._written):
@@ -90,9 +90,10 @@ class FreshNames:
 
 
 def rename_apart(formula: Formula) -> Formula:
-    """Return the same closed formula with every quantifier binding a name of its own.
+    """Rename the variables of a closed formula so that each quantifier binds a unique name.
 
-    The first quantifier of a name keeps it; later ones get `_1`, `_2`, … Spans are kept.
+    The first quantifier that binds a name keeps it, and later ones receive the suffixes `_1`, `_2` and so on. Spans are
+    preserved.
     """
     bound = bound_variables(formula)
     if len(set(bound)) == len(bound):
@@ -101,7 +102,7 @@ def rename_apart(formula: Formula) -> Formula:
 
 
 def rename_variables(formula: Formula, names: Mapping[str, str], fresh: FreshNames) -> Formula:
-    """Return the formula with free variables renamed by `names`, and bound ones by fresh names."""
+    """Rename free variables according to `names` and replace bound variables by fresh names."""
     match formula:
         case Atom(predicate, arguments, span):
             return Atom(predicate, rename_arguments(arguments, names), span)
@@ -118,7 +119,7 @@ def rename_variables(formula: Formula, names: Mapping[str, str], fresh: FreshNam
 
 
 def expand_distinct(formula: Formula) -> Formula:
-    """Return the formula with `distinct` of several variables said of each two of them."""
+    """Expand each `distinct` atom with several variables into atoms for all pairs."""
     if not isinstance(formula, Atom):
         return map_children(formula, expand_distinct)
     if formula.predicate != DISTINCT or len(formula.arguments) < 3:
@@ -127,12 +128,12 @@ def expand_distinct(formula: Formula) -> Formula:
 
 
 def rename_arguments(arguments: tuple[Argument, ...], names: Mapping[str, str]) -> tuple[Argument, ...]:
-    """Return the arguments with their variables renamed."""
+    """Rename the variables among the arguments."""
     return tuple(Variable(names[a.name], a.span) if type(a) is Variable and a.name in names else a for a in arguments)
 
 
 def group_connected(sets: Iterable[frozenset[str]]) -> list[tuple[set[str], list[int]]]:
-    """Group overlapping sets: return each group's variables and the indices of its sets, in order of appearance."""
+    """Group overlapping sets. Return the union of each group and the indices of its sets, in order of appearance."""
     groups: list[tuple[set[str], list[int]]] = []
     home: dict[str, int] = {}
     for index, variables in enumerate(sets):
@@ -156,7 +157,7 @@ def group_connected(sets: Iterable[frozenset[str]]) -> list[tuple[set[str], list
 
 
 def existential_block(formula: Formula) -> tuple[list[str], list[Formula]]:
-    """Return the variables of an `exists` and of those nested in its conjuncts, and the conjuncts under them."""
+    """Split nested `exists` and `and` into a list of bound variables and a list of conjuncts."""
     match formula:
         case Exists(variable, body):
             variables, claims = existential_block(body)
@@ -169,7 +170,7 @@ def existential_block(formula: Formula) -> tuple[list[str], list[Formula]]:
 
 
 class ConjunctGroup(NamedTuple):
-    """Conjuncts that share variables which are bound by `exists` around them."""
+    """Conjuncts connected by shared `exists` variables."""
 
     variables: tuple[str, ...]  # these variables
     claims: ConjunctClaims  # the conjuncts; each is claimed to hold
@@ -178,7 +179,7 @@ class ConjunctGroup(NamedTuple):
 
 
 class ForallParts(NamedTuple):
-    """The parts of a `forall`."""
+    """The variable, condition and grouped conjuncts of a `forall`."""
 
     variable: str  # the variable that it binds
     condition: ConjunctClaims | None  # what its instances have to meet, if the body is an implication
@@ -188,9 +189,9 @@ class ForallParts(NamedTuple):
 
 
 class FormulaStructure:
-    """Cache of free variables, conjunct groups and flat claims, by identity of the formula: comparing takes longer.
+    """Cache of free variables, conjunct groups and flattened claims, keyed by formula identity for speed.
 
-    It may be used by several threads. Keep it only as long as the formulas.
+    Instances may be shared between threads and should not outlive the formulas.
     """
 
     def __init__(self) -> None:
@@ -201,16 +202,16 @@ class FormulaStructure:
         self._flat: dict[tuple[int, bool, bool], tuple[Formula, FlatClaim]] = {}
 
     def free_variables(self, formula: Formula) -> tuple[str, ...]:
-        """Return the free variables of a formula in text order; of an atom all it has."""
+        """Return the free variables of a formula in text order. For an atom, the result may contain duplicates."""
         cached = self._free.get(id(formula))
         if cached is None or cached[0] is not formula:
             cached = self._free[id(formula)] = (formula, self._find_free(formula))
         return cached[1]
 
     def groups(self, formula: Formula) -> tuple[ConjunctGroup, ...]:
-        """Return the conjuncts of a formula, in groups that share none of the variables it binds by `exists`.
+        """Return the conjuncts of a formula, grouped so that no two groups share a variable bound by its `exists`.
 
-        Each group can be decided by itself, so that it links only those of the other variables that it mentions.
+        Each group can be decided separately and only links the variables that it mentions.
         """
         cached = self._groups.get(id(formula))
         if cached is None or cached[0] is not formula:
@@ -218,14 +219,14 @@ class FormulaStructure:
         return cached[1]
 
     def forall_parts(self, forall: Forall) -> ForallParts:
-        """Return the parts of a `forall`."""
+        """Return the variable, condition and grouped conjuncts of a `forall`."""
         cached = self._foralls.get(id(forall))
         if cached is None or cached[0] is not forall:
             cached = self._foralls[id(forall)] = (forall, self._find_parts(forall))
         return cached[1]
 
     def flat(self, formula: Formula, holds: bool, strict: bool) -> FlatClaim:
-        """Return what it means that a formula holds, or fails, as literals; see `flatten_claims`."""
+        """Return the flattened claim that a formula holds or fails. See `flatten_claims`."""
         key = id(formula), holds, strict
         cached = self._flat.get(key)
         if cached is None or cached[0] is not formula:
@@ -279,10 +280,10 @@ class FormulaStructure:
 
 
 def narrow_counts(formula: Formula) -> Formula:
-    """Return an equivalent formula whose counts say only what is about their variable.
+    """Move conjuncts that do not mention the counted variable out of each count.
 
-    The rest is said outside: it links no variables to the counted one, and tables of counts stay small. The formula
-    must bind every name only once.
+    The moved conjuncts are placed outside of the count, which keeps the tables of counts small. The formula must bind
+    every name only once.
     """
     formula = map_children(formula, narrow_counts)
     if not isinstance(formula, Count):

@@ -1,4 +1,4 @@
-"""Verify a formula in a scene: whether it holds, with a proof either way, and the proof as a text."""
+"""Verify formulas in scenes and render the proofs as text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STYLE_PREDICATE = "IsStyle"
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether a formula holds in a scene. True in conditions if and only if it does."""
+    """The result of verifying a formula in a scene. Truthy if the formula holds."""
 
     passed: bool
     formula: Formula
@@ -35,19 +35,19 @@ class Verification:
 
     @cached_property
     def proof(self) -> Proof:
-        """Why: a witness for each variable, or the conflict. Computed on first access."""
+        """The proof or refutation: witnesses for the variables, or conflicting claims. Computed on first access."""
         formula = expand_distinct(rename_apart(self.formula))
         return prove(formula, self.passed, DistinguishingWorld(self.scene), self.semantics, self.style)
 
     def explain(self) -> str:
-        """Return the proof or refutation as text, a screen or two at most.
+        """Return the proof or refutation as text that fits on one or two screens.
 
-        One line, if it takes too many steps to find.
+        If finding the reasons takes too many steps, the text is a single line.
         """
         return render_proof(self.proof)
 
     def to_json(self) -> dict[str, object]:
-        """Return verification and proof as plain data."""
+        """Return the result and its proof as JSON-serializable data."""
         return {
             "passed": self.passed,
             "semantics": self.semantics,
@@ -87,7 +87,7 @@ def _require_known_semantics(semantics: str) -> None:
 
 
 class AnalyzedFormula:
-    """A formula to be verified in many scenes: what does not depend on the scene is computed only once.
+    """A formula prepared for verification in many scenes, so that scene-independent work is done only once.
 
     Attributes:
         formula: the formula.
@@ -95,7 +95,7 @@ class AnalyzedFormula:
     """
 
     def __init__(self, formula: Formula) -> None:
-        """Walk through the formula once."""
+        """Analyze the formula."""
         self.formula = formula
         self._structure = FormulaStructure()
         scan = _FormulaScan()
@@ -112,7 +112,7 @@ class AnalyzedFormula:
             self.named_apart = narrow_counts(self.named_apart)
 
     def verify(self, scene: World, semantics: Semantics, style: str | None) -> Verification:
-        """Verify the formula in a scene, as the function `verify`."""
+        """Verify the formula in a scene, like the function `verify`."""
         _require_known_semantics(semantics)
         self.require_decidable(scene, style)
         world = DistinguishingWorld(scene) if self._distinguishes else scene
@@ -120,7 +120,7 @@ class AnalyzedFormula:
         return Verification(passed, self.formula, scene, semantics, style)
 
     def require_decidable(self, scene: World, style: str | None) -> None:
-        """Check that the formula can be decided in a scene, whatever it takes."""
+        """Raise an error if the formula contains something that the scene cannot decide."""
         doubtful = self._doubtful_in(scene)
         if self._is_open or (doubtful and any(_find_objection(atom, scene, style) is not None for atom in doubtful)):
             if self.formula.span is NOWHERE:  # built by code: give the problems a position
@@ -128,7 +128,7 @@ class AnalyzedFormula:
             raise FormulaError(self._problems(scene, style))
 
     def _doubtful_in(self, world: World) -> Sequence[Atom]:
-        """Return an atom of each shape that not every world of this kind can decide."""
+        """Return a sample atom for each shape that some world of this type may be unable to decide."""
         kind = type(world)
         doubtful = self._doubtful.get(kind)
         if doubtful is None:
@@ -142,7 +142,7 @@ class AnalyzedFormula:
         return doubtful
 
     def _problems(self, world: World, style: str | None) -> list[Problem]:
-        """Return everything that keeps the formula from being decided in a world, in text order."""
+        """Return all problems that prevent a world from deciding the formula, in text order."""
         problems = []
         decided: set[object] = set()
         for node in self._unbound_and_atoms:
@@ -158,7 +158,7 @@ class AnalyzedFormula:
 
 
 class _FormulaScan:
-    """One walk that finds everything which could keep a formula from being decided.
+    """Scan of a formula for free variables, atoms and other features relevant to verification.
 
     Attributes:
         unbound_and_atoms: unbound variables, and atoms, each after its variables, in text order.
@@ -206,7 +206,7 @@ def _atom_shape(atom: Atom) -> object:
 
 
 def _find_objection(atom: Atom, world: World, style: str | None) -> str | None:
-    """Return why an atom cannot be decided; None if it can."""
+    """Return the reason why an atom cannot be decided, or None if it can."""
     if atom.predicate != STYLE_PREDICATE:
         return objection_to_distinct(atom) if atom.predicate == DISTINCT else world.objection(atom)
     if len(atom.arguments) != 1 or not isinstance(atom.arguments[0], Value):
@@ -220,7 +220,7 @@ _WIDTH = 100
 
 
 def render_proof(proof: Proof) -> str:
-    """Render the proof as indented lines, ✓ for what holds and ✗ for what fails."""
+    """Render a proof as indented lines, marked ✓ for claims that hold and ✗ for claims that fail."""
     return "\n".join(_proof_lines(proof, ""))
 
 
@@ -239,16 +239,16 @@ def _proof_lines(proof: Proof, margin: str) -> Iterator[str]:
 
 
 def _with_title(margin: str, title: str, lines: list[str]) -> Iterator[str]:
-    """Yield lines next to a title on the first of them."""
+    """Yield the lines with a title before the first one and the others indented to match."""
     for line in lines:
         yield f"{margin}    {title:<6} {line}"
         title = ""
 
 
 def _visible_parts(proof: Proof) -> Iterator[Proof]:
-    """Yield the parts that get a line of their own.
+    """Yield the parts of a proof that are rendered on their own line.
 
-    The parts of an `and` are listed in its place. That an object has the words of its description is left out.
+    The parts of an `and` replace it. Literals that only repeat the description of an object are omitted.
     """
     for part in proof.parts:
         if isinstance(part.formula, And) and part.candidate is None:
@@ -265,7 +265,7 @@ def _format_headline(proof: Proof) -> str:
 
 
 def _abbreviate(formula: Formula) -> str:
-    """Return a formula on one line: quantifiers by their variables, anything else as text, cropped if long."""
+    """Return a short, single-line form of a formula, truncated if necessary."""
     match formula:
         case Exists():
             variables = []
@@ -283,5 +283,5 @@ def _abbreviate(formula: Formula) -> str:
 
 
 def _is_word(formula: Formula) -> bool:
-    """Return whether the formula states that a word applies to an object, as (Is ?x 'cup') does."""
+    """Return whether the formula assigns a word to an object, such as `(Is ?x 'cup')`."""
     return isinstance(formula, Atom) and isinstance(formula.arguments[-1], Value) and len(formula.arguments) > 1

@@ -1,4 +1,4 @@
-"""Vocabularies: the words and predicates of a suite, loaded from validated TOML files; spelling suggestions."""
+"""Load vocabularies (words and predicates of a suite) from TOML files and suggest spellings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from formalimg.errors import FormalimgError
 
 
 def closest_match(word: str, candidates: Iterable[str]) -> str | None:
-    """Return the known word closest to a misspelt one, ignoring case and spacing; None if none is close."""
+    """Return the candidate closest to a misspelled word, ignoring case and separators, or None if there is none."""
     from difflib import get_close_matches  # here, so that programs start faster
 
     folded = {_fold_case(candidate): candidate for candidate in candidates}
@@ -31,12 +31,12 @@ VARIABLE = "variable"
 
 
 class VocabularyError(FormalimgError):
-    """A vocabulary that does not exist or is not valid."""
+    """Raised if a vocabulary does not exist or is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A predicate: its name, the kinds of its arguments, and its meaning as text."""
+    """A predicate with its name, argument kinds and a description of its meaning."""
 
     name: str
     arguments: tuple[str, ...]
@@ -45,22 +45,22 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words of each kind (`class`, `color`, …) and the predicates over them."""
+    """The words of a suite by kind (`class`, `color`, …) and its predicates."""
 
     name: str
     words: Mapping[str, tuple[str, ...]]
     predicates: Mapping[str, Predicate]
 
     def kinds_of(self, word: str) -> tuple[str, ...]:
-        """Return the kinds a word belongs to: `orange` is a class and a colour of the natural vocabulary."""
+        """Return all kinds of a word. In the natural vocabulary, for example, `orange` is both a class and a colour."""
         return tuple(kind for kind, words in self.words.items() if word in words)
 
     def nearest_word(self, word: str, kind: str) -> str | None:
-        """Return the word of this kind that is closest to a misspelt one."""
+        """Return the word of the given kind that is closest to a misspelled word."""
         return closest_match(word, self.words[kind])
 
     def predicate_taking(self, kind: str) -> str | None:
-        """Return the name of a predicate that has an argument of this kind."""
+        """Return the name of a predicate that accepts an argument of the given kind."""
         return next((p.name for p in self.predicates.values() if kind in p.arguments), None)
 
 
@@ -79,7 +79,7 @@ def vocabulary(suite: str | Path | Vocabulary) -> Vocabulary:
 
 @cache
 def vocabulary_names() -> tuple[str, ...]:
-    """Return the suites whose vocabularies come with the package."""
+    """Return the names of the built-in vocabularies."""
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 
 
@@ -101,7 +101,7 @@ def _load_file(path: Path) -> Vocabulary:
 
 
 def _build_vocabulary(table: Mapping[str, object], source: str) -> Vocabulary:
-    """Build the vocabulary of a table; raise an error that names the invalid entry."""
+    """Build a vocabulary from a TOML table, raising an error that identifies any invalid entry."""
     name, words, predicates = (table.get(key) for key in ("name", "words", "predicates"))
     if not isinstance(name, str) or not isinstance(words, dict) or not isinstance(predicates, dict):
         raise VocabularyError(f"{source}: a vocabulary needs name, [words] and [predicates]")

@@ -1,4 +1,4 @@
-"""World: the interface of what formulas are evaluated against, numbered objects and relations between them.
+"""Protocol for worlds, the finite structures in which formulas are evaluated.
 
 Relations over objects are tables of bit sets, with the operations of relational algebra. A table over the variables
 (v1, …, vm) maps the values of all but the last variable to the bit set of values of the last one; a table over no
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class World(Protocol):
-    """A finite set of objects, numbered from 0, that can decide atoms about them.
+    """A finite set of objects, numbered from 0, on which atoms can be evaluated.
 
     Sets of objects are bit sets: bit i of an int stands for object i. Answering with whole sets, not object by object,
     is what lets formulas be decided without trying assignments.
@@ -34,13 +34,13 @@ class World(Protocol):
     """
 
     def __len__(self) -> int:
-        """How many objects there are."""
+        """Return the number of objects."""
 
     def objection(self, atom: Atom) -> str | None:
-        """Return why this world cannot decide an atom; None if it can."""
+        """Return the reason why this world cannot decide an atom, or None if it can."""
 
     def having(self, predicate: str, value: str | None, among: int = -1) -> int:
-        """Return the objects of `among`, by default of all, for which a predicate of one variable holds."""
+        """Return the objects in `among` that satisfy a unary predicate."""
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
         """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
@@ -52,24 +52,24 @@ class World(Protocol):
         """Return a short description of an object."""
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
-        """Return, as text with numbers, what makes the atom hold or fail for these objects."""
+        """Return the evidence, including measurements, that an atom holds or fails for the given objects."""
 
 
 class WorldGroup(Protocol):
-    """Several worlds that say where predicates hold as arrays, each as wide as the largest world needs."""
+    """Several worlds evaluated together, with arrays padded to the size of the largest world."""
 
     def pairs(self, predicates: Iterable[str]) -> Mapping[str, NDArray[np.bool]]:
-        """Return where predicates of two variables hold, by world, first and second object; of those it can say."""
+        """Return the truth tables of supported binary predicates, by world, first object and second object."""
 
     def sets(self, atoms: Collection[tuple[str, str | None]]) -> NDArray[np.bool] | None:
-        """Return where predicates of one variable hold, by world, predicate with its word, and object.
+        """Return the truth tables of unary predicates, by world, atom and object.
 
         None if each world has to be asked.
         """
 
 
 class DistinguishingWorld:
-    """A world that also decides `(distinct ?a ?b)`; for everything else it asks the world inside."""
+    """Wraps a world to also support `(distinct ?a ?b)`."""
 
     __slots__ = ("_world",)
 
@@ -80,15 +80,15 @@ class DistinguishingWorld:
         return len(self._world)
 
     def objection(self, atom: Atom) -> str | None:
-        """Return why an atom cannot be decided; None if it can."""
+        """Return the reason why an atom cannot be decided, or None if it can."""
         return objection_to_distinct(atom) if atom.predicate == DISTINCT else self._world.objection(atom)
 
     def having(self, predicate: str, value: str | None, among: int = -1) -> int:
-        """Return the objects of `among` for which a predicate of one variable holds."""
+        """Return the objects in `among` that satisfy a unary predicate."""
         return self._world.having(predicate, value, among)
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
-        """Return the objects of `among` that are related to one of `firsts`."""
+        """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
         return (
             _different_objects(firsts, among)
             if predicate == DISTINCT
@@ -96,7 +96,7 @@ class DistinguishingWorld:
         )
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
-        """Return the objects of `among` to which one of `seconds` is related."""
+        """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
         return (
             _different_objects(seconds, among)
             if predicate == DISTINCT
@@ -108,26 +108,26 @@ class DistinguishingWorld:
         return self._world.describe(obj)
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
-        """Return what makes an atom hold or fail for these objects."""
+        """Return the evidence that an atom holds or fails for the given objects."""
         if atom.predicate != DISTINCT:
             return self._world.evidence(atom, objects)
         return "different objects" if len(set(objects)) == len(objects) else "the same object"
 
 
 def _different_objects(objects: int, among: int) -> int:
-    """Return the objects of `among` that differ from at least one of `objects`."""
+    """Return the objects in `among` that differ from at least one object in `objects`."""
     return among & ~objects if objects.bit_count() < 2 else among
 
 
 def objection_to_distinct(atom: Atom) -> str | None:
-    """Return what is wrong with an atom of `distinct`; None if nothing is."""
+    """Return an error message if a `distinct` atom is malformed, or None if it is valid."""
     if len(atom.arguments) < 2 or not all(type(argument) is Variable for argument in atom.arguments):
         return f"{DISTINCT} is written ({DISTINCT} ?a ?b …), with two variables or more"
     return None
 
 
 def members(objects: int) -> Iterator[int]:
-    """Yield the numbers of the objects in a bit set, smallest first."""
+    """Yield the object numbers in a bit set, in ascending order."""
     while objects:
         lowest = objects & -objects
         yield lowest.bit_length() - 1
@@ -142,13 +142,13 @@ Published instructions take about a thousand of them.
 
 
 class OutOfStepsError(Exception):
-    """A question would take more than MAX_STEPS. Never leaves this package."""
+    """Raised if a query would take more than `MAX_STEPS`. Internal to this package."""
 
 
 class WorldQuery:
-    """What is asked of a world to decide one formula: the steps that are left for it, and the rows that were read.
+    """The remaining step limit and the row cache for deciding one formula in a world.
 
-    Rows are cached, because a hard formula reads the same ones again and again.
+    Rows are cached because hard formulas read them repeatedly.
 
     Attributes:
         world: the world.
@@ -163,13 +163,13 @@ class WorldQuery:
         self._rows: dict[tuple[str, bool, bool], dict[int, int]] = {}
 
     def take(self, steps: int) -> None:
-        """Take some steps."""
+        """Subtract steps from the limit, raising an error if it is exceeded."""
         self.left -= steps
         if self.left < 0:
             raise OutOfStepsError
 
     def rows(self, predicate: str, forward: bool, positive: bool) -> Callable[[int], int]:
-        """Return a function from an object to those related to it, or not related: as first object if `forward`."""
+        """Return a cached function that maps an object to the set of objects related (or not related) to it."""
         read = self.world.seconds if forward else self.world.firsts
         everything = (1 << len(self.world)) - 1
         cache = self._rows.setdefault((predicate, forward, positive), {})
@@ -195,11 +195,11 @@ _Filter: TypeAlias = Callable[[list[int], int], int]
 
 
 class TooWideError(Exception):
-    """A table would have more than MAX_ROWS rows. Never leaves this package."""
+    """Raised if a table would have more than `MAX_ROWS` rows. Internal to this package."""
 
 
 class RelationTable:
-    """A relation as rows of bit sets."""
+    """A relation stored as a mapping from partial assignments to bit sets of values for the last variable."""
 
     __slots__ = ("_other_way", "rows", "variables")
 
@@ -209,7 +209,7 @@ class RelationTable:
         self._other_way: RelationTable | None = None
 
     def partners(self, variable: str, values: int, among: int, query: WorldQuery) -> int:
-        """In a relation of two variables, return the values of `among` related to some value of the known variable."""
+        """Return the values in `among` that are related to any of `values`. Requires a binary relation."""
         if variable == self.variables[0]:
             rows = self.rows
         else:
@@ -223,14 +223,14 @@ class RelationTable:
         return related & among
 
     def fitting(self, last: str, places: Mapping[str, int], query: WorldQuery) -> _Filter:
-        """Return a filter on the values of `last`, by the values of the others at their indices (`places`)."""
+        """Return a filter on the values of `last`, given the positions of the other variables."""
         table = self if self.variables[-1] == last else self._turned(last, query)
         indices = [places[name] for name in table.variables[:-1]]
         rows = table.rows
         return lambda values, among: among & rows.get(tuple([values[index] for index in indices]), 0)
 
     def _turned(self, last: str, query: WorldQuery) -> RelationTable:
-        """Return the same relation with another variable last."""
+        """Return the same relation, reordered so that the given variable is last."""
         query.take(sum(map(int.bit_count, self.rows.values())) // 4)
         at = self.variables.index(last)
         rows: dict[tuple[int, ...], int] = {}
@@ -243,7 +243,7 @@ class RelationTable:
 
 
 class AtomRelation:
-    """A relation that one atom of two variables states, read from the world when needed."""
+    """A binary relation defined by an atom and read from the world on demand."""
 
     __slots__ = ("positive", "predicate", "variables")
 
@@ -253,7 +253,7 @@ class AtomRelation:
         self.positive = positive
 
     def partners(self, variable: str, values: int, among: int, query: WorldQuery) -> int:
-        """Return the values of `among` related to some value of the known variable, as for tables."""
+        """Return the values in `among` that are related to any of `values`."""
         world = query.world
         read = world.seconds if variable == self.variables[0] else world.firsts
         if self.positive:
@@ -265,7 +265,7 @@ class AtomRelation:
         return related
 
     def fitting(self, last: str, places: Mapping[str, int], query: WorldQuery) -> _Filter:
-        """Return a filter on the values of `last`, as for tables."""
+        """Return a filter on the values of `last`, given the positions of the other variables."""
         first, second = self.variables
         source = first if last == second else second
         index = places[source]
@@ -279,9 +279,9 @@ Relation: TypeAlias = RelationTable | AtomRelation
 def join(
     relations: Sequence[Relation], variables: tuple[str, ...], domains: Domains, query: WorldQuery
 ) -> RelationTable:
-    """Return the values of the variables, within their domains, for which all relations hold.
+    """Join relations into a table over the variables, restricted to their domains.
 
-    Each row that is examined is a step, and one more for every four relations and variables.
+    Each examined row costs one step, plus one for every four relations and variables.
     """
     if not variables:
         return RelationTable((), {(): 1})
@@ -318,17 +318,17 @@ def join(
 
 
 def project(table: RelationTable) -> RelationTable:
-    """Eliminate the last variable by `exists`: keep rows where at least one value is left."""
+    """Eliminate the last variable by existential quantification."""
     return _without_last(table, table.rows)
 
 
 def divide(table: RelationTable, whole: int) -> RelationTable:
-    """Eliminate the last variable by `forall`: keep rows where the whole set of values is left."""
+    """Eliminate the last variable by universal quantification, keeping rows that contain all of its values."""
     return _without_last(table, [key for key, row in table.rows.items() if row == whole])
 
 
 def keep_counts(table: RelationTable, allows: Callable[[int], bool]) -> RelationTable:
-    """Eliminate the last variable by counting: keep rows with an allowed number of values."""
+    """Eliminate the last variable by counting, keeping rows with an allowed number of values."""
     return _without_last(table, [key for key, row in table.rows.items() if allows(row.bit_count())])
 
 
@@ -343,7 +343,7 @@ def _without_last(table: RelationTable, keys: Iterable[tuple[int, ...]]) -> Rela
 
 
 def complement(table: RelationTable, domains: Domains, query: WorldQuery) -> RelationTable:
-    """Return the values within the domains for which the table does not hold."""
+    """Return the complement of the table within the domains."""
     if not table.variables:
         return RelationTable((), {} if table.rows else {(): 1})
     *outer, last = table.variables
@@ -361,7 +361,7 @@ def complement(table: RelationTable, domains: Domains, query: WorldQuery) -> Rel
 
 
 def union(tables: Sequence[RelationTable], domains: Domains, query: WorldQuery) -> RelationTable:
-    """Return the values for which at least one of the tables holds, over the variables of all of them."""
+    """Return the union of the tables, over all of their variables."""
     variables = tuple(dict.fromkeys(name for table in tables for name in table.variables))
     rows: dict[tuple[int, ...], int] = {}
     for table in tables:

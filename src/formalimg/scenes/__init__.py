@@ -1,4 +1,4 @@
-"""Scenes: objects on a canvas, the rules that decide geometry, the solver, and rendering."""
+"""Scenes of objects on a canvas, with geometric rules, a solver and rendering."""
 
 from formalimg._util.lazy import lazy_exports
 

@@ -1,4 +1,4 @@
-"""Measures of the boxes of a scene (edges, centres, areas) and rankings by them, for all objects at once."""
+"""Measure the boxes of a scene (edges, centres, areas) and rank the objects by each measure."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class _SortedObjects(NamedTuple):
 
 
 class Ranking:
-    """The objects of a scene, ranked by one measure; sets of objects are bit sets.
+    """The objects of a scene ranked by one measure. Sets of objects are represented as bit sets.
 
-    Most formulas leave each variable a few objects: an object is measured when it is first asked about, and all are
-    sorted when it is first asked about many.
+    Most formulas restrict each variable to a few objects. Objects are therefore measured on first access, and sorted
+    only when many of them are queried together.
     """
 
     __slots__ = ("_boxes", "_get", "_order", "_values")
@@ -47,7 +47,7 @@ class Ranking:
         self._order: _SortedObjects | None = None
 
     def value(self, obj: int) -> float:
-        """Return the measure of one object."""
+        """Return the measure of an object."""
         value = self._values[obj]
         return self._measure(obj) if value is None else value
 
@@ -67,7 +67,7 @@ class Ranking:
         return self._order
 
     def smallest(self, objects: int) -> float:
-        """Return the smallest measure in a set of objects."""
+        """Return the smallest measure among the objects."""
         if objects.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             return order.values[bisect_left(order.lowest, True, key=lambda lowest: lowest & objects != 0) - 1]
@@ -76,7 +76,7 @@ class Ranking:
         return min([self.value(obj) for obj in members(objects)])
 
     def largest(self, objects: int) -> float:
-        """Return the largest measure in a set of objects."""
+        """Return the largest measure among the objects."""
         if objects.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             return order.values[bisect_left(order.lowest, True, key=lambda lowest: objects & ~lowest == 0) - 1]
@@ -85,7 +85,7 @@ class Ranking:
         return max([self.value(obj) for obj in members(objects)])
 
     def below(self, value: float, among: int) -> int:
-        """Return the objects of a set whose measure is strictly less than the value."""
+        """Return the objects in `among` whose measure is strictly less than `value`."""
         if among.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             return among & order.lowest[bisect_left(order.values, value)]
@@ -100,7 +100,7 @@ class Ranking:
         return selected
 
     def above(self, value: float, among: int) -> int:
-        """Return the objects of a set whose measure is strictly greater than the value."""
+        """Return the objects in `among` whose measure is strictly greater than `value`."""
         if among.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             return among & ~order.lowest[bisect_right(order.values, value)]
@@ -115,7 +115,7 @@ class Ranking:
         return selected
 
     def between(self, low: float, high: float, among: int) -> int:
-        """Return the objects of a set whose measure lies strictly between two values."""
+        """Return the objects in `among` whose measure lies strictly between `low` and `high`."""
         values, selected = self._values, 0
         while among:
             lowest = among & -among
@@ -127,7 +127,7 @@ class Ranking:
         return selected
 
     def near(self, value: float, bound: float, among: int) -> int:
-        """Return the objects of a set whose measure differs from the value by strictly less than the bound."""
+        """Return the objects in `among` whose measure differs from `value` by strictly less than `bound`."""
         if among.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             # The differences are computed as the rule computes them: value + bound could round to the other side.
@@ -146,7 +146,7 @@ class Ranking:
 
 
 class Rankings(dict[Measure, Ranking]):
-    """The objects of a scene, ranked by each measure that was asked for."""
+    """Rankings of the objects of a scene by measure, created on demand."""
 
     __slots__ = ("_boxes",)
 
@@ -166,7 +166,7 @@ _NUMBERS = frozenset({int, float})
 
 
 class BoxArrays:
-    """The measures of the boxes of a scene as arrays; each is computed on first use."""
+    """Measures of the boxes of a scene as arrays, computed on first use."""
 
     def __init__(self, boxes: Iterable[Box]) -> None:
         import numpy as np  # here, because most programs that verify never need it
@@ -177,28 +177,28 @@ class BoxArrays:
         self._columns = None if numbers is None else Box(*self._stack(np.array(numbers, np.float64).reshape(-1, 4)))
 
     def _stack(self, coordinates: NDArray[np.float64]) -> Any:
-        """Return the four coordinates as arrays, of a row for each box."""
+        """Split the coordinates into one array for each edge."""
         return coordinates.T
 
     @property
     def are_exact(self) -> bool:
-        """Whether arrays have the very numbers of the boxes; if not, there are none."""
+        """Whether the arrays represent all coordinates exactly. If not, no arrays are available."""
         return self._columns is not None
 
     def array(self, measure: Measure) -> NDArray[np.float64]:
-        """Return one measure."""
+        """Return the array of a measure."""
         cached = self._arrays.get(measure)
         if cached is None:
             cached = self._arrays[measure] = getattr(self._columns, measure)
         return cached
 
     def pairs(self, rule: BinaryRule) -> NDArray[np.bool] | None:
-        """Return where a rule holds, by first and second box; None if an array would round the numbers."""
+        """Return the truth table of a rule, by first and second box, or None if arrays would round the coordinates."""
         return rule.pairs(self.array(rule.first), self.array(rule.second)) if self.are_exact else None
 
 
 class GroupMeasures(BoxArrays):
-    """The same for several scenes, by scene and box; as wide as the largest scene needs.
+    """Measures of the boxes of several scenes as arrays, padded to the size of the largest scene.
 
     Attributes:
         present: which boxes each scene has; the measures of the others are arbitrary.
@@ -220,7 +220,7 @@ class GroupMeasures(BoxArrays):
 
 
 def _exact_numbers(boxes: Iterable[Box]) -> list[float] | None:
-    """Return the coordinates of boxes one after the other; None if arrays would round them."""
+    """Return the flattened coordinates of the boxes, or None if arrays would round them."""
     numbers = list(chain.from_iterable(boxes))
     are_numbers = _NUMBERS.issuperset(map(type, numbers))
     if not are_numbers or min(numbers, default=0) <= -_EXACT or max(numbers, default=0) >= _EXACT:

@@ -1,4 +1,4 @@
-"""Objects of a scene: boxes on the canvas, classes and attributes; and the published grounding format of objects.
+"""Objects of a scene with boxes, classes and attributes, and the published grounding format.
 
 The format is `{"objects": [{"label", "color", "box_2d": [xmin, ymin, xmax, ymax]}]}`. Optional keys extend it to
 annotated natural scenes: `material`, `shape` and `state` on an object, and `"relations": [["On", 0, 1], …]` beside the
@@ -41,7 +41,7 @@ class Box(NamedTuple):
 
     @property
     def area(self) -> float:
-        """Width times height."""
+        """The area of the box (width times height)."""
         return (self.xmax - self.xmin) * (self.ymax - self.ymin)
 
     def __str__(self) -> str:
@@ -61,9 +61,9 @@ ATTRIBUTE_KINDS = tuple(ATTRIBUTE_PREDICATES.values())
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:
-    """One object of a scene: its class, its box and its attributes.
+    """An object in a scene, with its class, box and attributes.
 
-    A colour (material, shape) that is None or "other" is none of the vocabulary's.
+    A colour, material or shape of None or "other" is outside the vocabulary.
     """
 
     label: str
@@ -74,7 +74,7 @@ class SceneObject:
     states: tuple[str, ...] = ()
 
     def attributes(self) -> list[tuple[str, str]]:
-        """Return all attribute words, each with its kind: `color`, `material`, `shape` or `state`."""
+        """Return the attributes as pairs of kind (`color`, `material`, `shape` or `state`) and word."""
         words = [] if self.color is None else [("color", self.color)]
         if self.material is not None:
             words.append(("material", self.material))
@@ -85,11 +85,11 @@ class SceneObject:
         return words
 
     def values(self, kind: str) -> list[str]:
-        """Return the attribute words of one kind."""
+        """Return the attribute words of the given kind."""
         return [word for word_kind, word in self.attributes() if word_kind == kind]
 
     def describe(self) -> str:
-        """Return the attributes and the class as text, such as "red cup"."""
+        """Return a description of the object, such as "red cup"."""
         words = [self.color, self.material, self.shape, *self.states]
         return " ".join([*[word for word in words if word is not None and word != NO_WORD], self.label])
 
@@ -99,7 +99,7 @@ _NUMBERS = frozenset({int, float})
 
 
 class SceneError(FormalimgError, ValueError):
-    """A scene that cannot be read; `problems` lists everything that is wrong with it."""
+    """Raised if a scene cannot be read. `problems` lists everything that is wrong with it."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
@@ -112,7 +112,7 @@ class SceneError(FormalimgError, ValueError):
 
 
 def read_grounding(data: object) -> tuple[list[SceneObject], list[tuple[str, int, int]] | None]:
-    """Parse the objects and, if the data records any, the relations."""
+    """Parse the objects and any relations of a scene in the grounding format."""
     if not isinstance(data, dict) or "objects" not in data:
         raise SceneError(['a scene is an object with "objects": [{"label", "color", "box_2d"}, …]'])
     entries = data["objects"]
@@ -135,7 +135,7 @@ def read_grounding(data: object) -> tuple[list[SceneObject], list[tuple[str, int
 def write_grounding(
     objects: Iterable[SceneObject], relations: Iterable[tuple[str, int, int]] | None
 ) -> dict[str, object]:
-    """Return the data that reads back as these objects and relations."""
+    """Return the objects and relations as data in the grounding format."""
     entries = []
     for obj in objects:
         entry: dict[str, object] = {"label": obj.label, "color": obj.color, "box_2d": list(obj.box)}
@@ -153,9 +153,9 @@ def write_grounding(
 
 
 def _plain_object(entry: object) -> SceneObject | None:
-    """Return an object that has a label, a colour, a box and nothing else; None for everything that needs a full check.
+    """Parse an object with only a label, colour and box. Return None if the entry requires full validation.
 
-    Nearly all objects are like this, and a reward reads many: the full check takes three times as long.
+    Nearly all objects have this form, and full validation takes three times as long.
     """
     if type(entry) is not dict or entry.keys() != _PLAIN:
         return None

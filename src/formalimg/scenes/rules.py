@@ -1,4 +1,4 @@
-"""Geometric rules: the predicates of position, alignment and size, as data.
+"""Geometric rules that define the predicates for position, alignment and size.
 
 Each rule is a strict comparison of measures, so that verifying, explaining and solving use the same definition. The
 numbers are those of the published evaluator (paper, appendix A.4). A `Reading` says how clearly the rules hold: as the
@@ -37,7 +37,7 @@ MEASURE_NAMES: dict[Measure, str] = {
 
 
 class Between(NamedTuple):
-    """A rule on one object: each measure lies strictly between two bounds."""
+    """A rule for one object: each measure must lie strictly between two bounds."""
 
     measures: tuple[Measure, ...]
     low: float
@@ -48,13 +48,13 @@ class Between(NamedTuple):
         return all(self.low < getattr(box, measure) < self.high for measure in self.measures)
 
     def objects(self, among: int, rankings: Rankings) -> int:
-        """Return the objects of a set that satisfy the rule."""
+        """Return the objects in `among` that satisfy the rule."""
         for measure in self.measures:
             among = rankings[measure].between(self.low, self.high, among)
         return among
 
     def evidence(self, box: Box) -> str:
-        """Return the numbers as text: the first measure out of bounds, or all if none is."""
+        """Describe the first measure that is out of bounds, or all measures if the rule holds."""
         parts = []
         for measure in self.measures:
             value, name = getattr(box, measure), MEASURE_NAMES[measure]
@@ -73,29 +73,29 @@ def _format_bounds(low: float, high: float) -> str:
 
 
 class Less(NamedTuple):
-    """A rule on two objects: a measure of the first is strictly less than a measure of the second."""
+    """A rule for two objects: a measure of the first must be strictly less than a measure of the second."""
 
     first: Measure
     second: Measure
 
     def holds(self, a: Box, b: Box) -> bool:
-        """Return whether two boxes satisfy the rule."""
+        """Return whether a pair of boxes satisfies the rule."""
         return bool(getattr(a, self.first) < getattr(b, self.second))
 
     def seconds(self, firsts: int, among: int, rankings: Rankings) -> int:
-        """Return the objects of a set that can be second to some of the firsts."""
+        """Return the objects in `among` that are the second object of a pair with one of `firsts`."""
         return rankings[self.second].above(rankings[self.first].smallest(firsts), among)
 
     def firsts(self, seconds: int, among: int, rankings: Rankings) -> int:
-        """Return the objects of a set that can be first to some of the seconds."""
+        """Return the objects in `among` that are the first object of a pair with one of `seconds`."""
         return rankings[self.first].below(rankings[self.second].largest(seconds), among)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
-        """Return where the rule holds, for all first and second objects at once; scenes may come before them."""
+        """Return the truth table of the rule, by first and second object. Leading scene dimensions are allowed."""
         return first[..., None] < second[..., None, :]
 
     def evidence(self, a: Box, b: Box) -> str:
-        """Return the two numbers and how they compare, as text."""
+        """Describe how the two measures compare."""
         first_value, second_value = getattr(a, self.first), getattr(b, self.second)
         return _format_comparison(
             self.first, first_value, "<" if first_value < second_value else "≥", self.second, second_value
@@ -103,29 +103,29 @@ class Less(NamedTuple):
 
 
 class Greater(NamedTuple):
-    """A rule on two objects: a measure of the first is strictly greater than a measure of the second."""
+    """A rule for two objects: a measure of the first must be strictly greater than a measure of the second."""
 
     first: Measure
     second: Measure
 
     def holds(self, a: Box, b: Box) -> bool:
-        """Return whether two boxes satisfy the rule."""
+        """Return whether a pair of boxes satisfies the rule."""
         return bool(getattr(a, self.first) > getattr(b, self.second))
 
     def seconds(self, firsts: int, among: int, rankings: Rankings) -> int:
-        """Return the objects of a set that can be second to some of the firsts."""
+        """Return the objects in `among` that are the second object of a pair with one of `firsts`."""
         return rankings[self.second].below(rankings[self.first].largest(firsts), among)
 
     def firsts(self, seconds: int, among: int, rankings: Rankings) -> int:
-        """Return the objects of a set that can be first to some of the seconds."""
+        """Return the objects in `among` that are the first object of a pair with one of `seconds`."""
         return rankings[self.first].above(rankings[self.second].smallest(seconds), among)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
-        """Return where the rule holds, for all first and second objects at once; scenes may come before them."""
+        """Return the truth table of the rule, by first and second object. Leading scene dimensions are allowed."""
         return first[..., None] > second[..., None, :]
 
     def evidence(self, a: Box, b: Box) -> str:
-        """Return the two numbers and how they compare, as text."""
+        """Describe how the two measures compare."""
         first_value, second_value = getattr(a, self.first), getattr(b, self.second)
         return _format_comparison(
             self.first, first_value, ">" if first_value > second_value else "≤", self.second, second_value
@@ -133,7 +133,7 @@ class Greater(NamedTuple):
 
 
 class Near(NamedTuple):
-    """A rule on two objects: a measure of theirs differs by strictly less than a bound."""
+    """A rule for two objects: their values of a measure must differ by strictly less than a bound."""
 
     measure: Measure
     bound: float
@@ -145,15 +145,15 @@ class Near(NamedTuple):
 
     @property
     def second(self) -> Measure:
-        """The measure of the second object: the same."""
+        """The measure of the second object, which is the same as for the first."""
         return self.measure
 
     def holds(self, a: Box, b: Box) -> bool:
-        """Return whether two boxes satisfy the rule."""
+        """Return whether a pair of boxes satisfies the rule."""
         return bool(abs(getattr(a, self.measure) - getattr(b, self.measure)) < self.bound)
 
     def seconds(self, firsts: int, among: int, rankings: Rankings) -> int:
-        """Return the objects of a set that can be second to some of the firsts."""
+        """Return the objects in `among` that are the second object of a pair with one of `firsts`."""
         ranking = rankings[self.measure]
         objects = 0
         for obj in members(firsts):
@@ -161,15 +161,15 @@ class Near(NamedTuple):
         return objects
 
     def firsts(self, seconds: int, among: int, rankings: Rankings) -> int:
-        """Return the objects of a set that can be first to some of the seconds: the rule is symmetric."""
+        """Return the objects in `among` that are the first object of a pair with one of `seconds`."""
         return self.seconds(seconds, among, rankings)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
-        """Return where the rule holds, for all first and second objects at once; scenes may come before them."""
+        """Return the truth table of the rule, by first and second object. Leading scene dimensions are allowed."""
         return abs(first[..., None] - second[..., None, :]) < self.bound
 
     def evidence(self, a: Box, b: Box) -> str:
-        """Return the two numbers and their difference, as text."""
+        """Describe the difference between the two measures."""
         first_value, second_value = getattr(a, self.measure), getattr(b, self.measure)
         apart = abs(first_value - second_value)
         sign = "<" if apart < self.bound else "≥"
@@ -206,7 +206,7 @@ BINARY_RULES: dict[str, BinaryRule] = {
 
 
 class Reading(NamedTuple):
-    """How clearly rules hold, and fail. Lengths are on the canvas of 1000."""
+    """Margins by which geometric rules must hold or fail, on a canvas of size 1000."""
 
     margin: int  # how far edges and centres are beyond their bounds
     area: int  # by how many thousandths the larger of two areas exceeds the smaller
@@ -218,11 +218,11 @@ class Reading(NamedTuple):
 
     @classmethod
     def by_margin(cls, margin: int) -> Reading:
-        """Return the rules of the evaluator by a margin; areas differ by half as many per cent."""
+        """Create the margins for a given length. Areas must differ by half that number in percent."""
         return cls(margin, 5 * margin, ALIGNMENT - margin)
 
     def interval(self, rule: Between) -> tuple[float, float]:
-        """Return the bounds between which the measures of a rule lie where it holds."""
+        """Return the bounds within which the measures must lie for the rule to hold by the margin."""
         is_half = _INFINITY in (-rule.low, rule.high)
         if self.middle and not is_half:
             return _HALF - self.middle, _HALF + self.middle

@@ -1,4 +1,4 @@
-"""Scenes: objects with a class, attributes and a box, against which formulas are verified."""
+"""Scenes of objects with classes, attributes and boxes, against which formulas are verified."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SceneRelation(NamedTuple):
-    """A recorded relation between two objects, by their numbers: `Relation("On", 0, 1)`."""
+    """A recorded relation between two objects, such as `SceneRelation("On", 0, 1)`."""
 
     predicate: str
     first: int
@@ -43,7 +43,7 @@ _SIGNATURES: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Scene:
-    """Objects on a canvas of 1000 by 1000.
+    """Objects on a 1000 × 1000 canvas.
 
     Geometry is decided from boxes, attributes from what each object records. Relations that boxes cannot decide (`On`,
     `In`, `Holding`, `NextTo`) are decided from `relations`: None means that nobody looked, and then a formula that uses
@@ -55,7 +55,7 @@ class Scene:
 
     @classmethod
     def of(cls, objects: Iterable[SceneObject], relations: Iterable[SceneRelation] | None = None) -> Scene:
-        """Create a scene of these objects."""
+        """Create a scene from objects and optional relations."""
         return cls(tuple(objects), None if relations is None else frozenset(relations))
 
     @classmethod
@@ -73,7 +73,7 @@ class Scene:
         return write_grounding(self.objects, self.relations)
 
     def unknown_words(self, suite: str | Vocabulary) -> list[str]:
-        """Return a message for each word that the suite's vocabulary does not know: no instruction matches it."""
+        """Return a message for each word in the scene that is missing from the vocabulary of the suite."""
         words = vocabulary(suite)
         messages = []
         for number, obj in enumerate(self.objects):
@@ -95,7 +95,7 @@ class Scene:
         return len(self.objects)
 
     def objection(self, atom: Atom) -> str | None:
-        """Return why this scene cannot decide an atom; None if it can."""
+        """Return the reason why this scene cannot decide an atom, or None if it can."""
         name = atom.predicate
         signature = _SIGNATURES.get(name)
         if signature is None:
@@ -114,13 +114,13 @@ class Scene:
 
     @staticmethod
     def always_decides(atom: Atom) -> bool:
-        """Return whether every scene can decide an atom, whatever it records."""
+        """Return whether every scene can decide an atom, regardless of the data that it records."""
         name = atom.predicate
         fits = tuple(map(type, atom.arguments)) == _SIGNATURES.get(name)
         return fits and name not in RECORDED_PREDICATES and ATTRIBUTE_PREDICATES.get(name, "color") == "color"
 
     def having(self, predicate: str, value: str | None, among: int = -1) -> int:
-        """Return the objects of `among` for which a predicate of one variable holds, as a bit set."""
+        """Return the objects in `among` that satisfy a unary predicate, as a bit set."""
         by_word = self._having.get(predicate)
         if by_word is None:
             rule = UNARY_RULES.get(predicate)
@@ -144,24 +144,24 @@ class Scene:
         return among & _find_partners(seconds, self._recorded_firsts.get(predicate, {}))
 
     def pairs(self, predicate: str) -> NDArray[np.bool] | None:
-        """Return where a predicate of two variables holds, by first and second object; None if only sets do."""
+        """Return the truth table of a binary predicate, or None if it is only available as sets."""
         rule = BINARY_RULES.get(predicate)
         return None if rule is None else self._arrays.pairs(rule)
 
     @staticmethod
     def grouped(scenes: Sequence[Scene]) -> SceneGroup | None:
-        """Return several scenes as a group, which says of all at once where predicates hold; None if it cannot."""
+        """Return the scenes as a group for vectorized evaluation."""
         from formalimg.scenes.scene_group import SceneGroup  # here, because it needs numpy
 
         return SceneGroup([scene.objects for scene in scenes])
 
     def describe(self, obj: int) -> str:
-        """Return an object's attributes, class and number as text."""
+        """Return a description of an object, such as "red cup #0"."""
         scene_object = self.objects[obj]
         return f"{scene_object.describe()} #{obj}"
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
-        """Return, as text with numbers, what makes the atom hold or fail for these objects."""
+        """Return the evidence, including measurements, that an atom holds or fails for the given objects."""
         name = atom.predicate
         first = self.objects[objects[0]]
         if name == "Is":
@@ -180,7 +180,7 @@ class Scene:
 
     @lazy_property
     def _having(self) -> dict[str, dict[str | None, int]]:
-        """For each predicate, the objects for which it holds, by its word."""
+        """Cache of the objects that satisfy each predicate, by word."""
         return {}
 
     def _read(self, predicate: str) -> dict[str | None, int]:
@@ -207,12 +207,12 @@ class Scene:
 
     @lazy_property
     def _recorded_seconds(self) -> dict[str, dict[int, int]]:
-        """For each predicate, by first object: the second objects of recorded relations."""
+        """Second objects of the recorded relations, by predicate and first object."""
         return _group_partners(self.relations or ())
 
     @lazy_property
     def _recorded_firsts(self) -> dict[str, dict[int, int]]:
-        """For each predicate, by second object: the first objects of recorded relations."""
+        """First objects of the recorded relations, by predicate and second object."""
         return _group_partners((predicate, second, first) for predicate, first, second in self.relations or ())
 
     @lazy_property
@@ -238,7 +238,7 @@ def _group_partners(relations: Iterable[tuple[str, int, int]]) -> dict[str, dict
 
 
 def _find_partners(objects: int, partners: dict[int, int]) -> int:
-    """Return the objects that are recorded with any of these objects."""
+    """Return the recorded partners of any of the objects."""
     related = 0
     for obj in members(objects):
         related |= partners.get(obj, 0)
@@ -246,6 +246,6 @@ def _find_partners(objects: int, partners: dict[int, int]) -> int:
 
 
 def _attribute_kinds(predicate: str) -> tuple[str, ...]:
-    """Return the kinds of attributes that decide a predicate: one, or for `Has` all of them."""
+    """Return the attribute kinds that decide a predicate: a single kind, or all of them for `Has`."""
     kind = ATTRIBUTE_PREDICATES.get(predicate)
     return ATTRIBUTE_KINDS if kind is None else (kind,)

@@ -1,4 +1,4 @@
-"""A group of scenes: where predicates hold in all of them at once, as boolean arrays.
+"""Evaluate predicates for a group of scenes as boolean arrays.
 
 The same as `Scene.having` and `Scene.pairs` of each scene. Arrays are as wide as the largest scene needs.
 """
@@ -22,24 +22,24 @@ _COLOR_PREDICATES = ("Has", "HasColor")
 
 
 class SceneGroup:
-    """The objects of several scenes."""
+    """Several scenes whose predicates are evaluated together."""
 
     def __init__(self, scenes: Sequence[Sequence[SceneObject]]) -> None:
-        """Create a group."""
+        """Create a group of scenes."""
         self._scenes = scenes
         self._measures = GroupMeasures([[obj.box for obj in objects] for objects in scenes])
 
     def pairs(self, predicates: Iterable[str]) -> dict[str, NDArray[np.bool]]:
-        """Return where predicates of two variables hold, by scene, first and second object.
+        """Return the truth tables of binary predicates, by scene, first object and second object.
 
-        Of predicates that boxes decide only, and of none if arrays would round the numbers. What is said of objects
-        that a scene does not have is arbitrary.
+        Only predicates that are decided from boxes are included, and none if arrays would round the coordinates.
+        Entries for absent objects are arbitrary.
         """
         tables = {name: self._measures.pairs(BINARY_RULES[name]) for name in predicates if name in BINARY_RULES}
         return {name: table for name, table in tables.items() if table is not None}
 
     def sets(self, atoms: Collection[tuple[str, str | None]]) -> NDArray[np.bool] | None:
-        """Return where predicates of one variable hold, by scene, predicate with its word, and object.
+        """Return the truth tables of unary predicates, by scene, atom and object.
 
         None if each scene has to be asked: for attributes other than colours, or if arrays would round the numbers.
         """
@@ -78,7 +78,7 @@ class SceneGroup:
         return self._numbered([obj.color for scene in self._scenes for obj in scene])
 
     def _numbered(self, words: Sequence[str | None]) -> tuple[dict[str | None, int], NDArray[np.intp]]:
-        """Return a number for each word, and the numbers of the words of all objects."""
+        """Number the distinct words, and return the mapping and the array of numbers for all objects."""
         numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
         array = np.full(self._measures.present.shape, -2, np.intp)
         array[self._measures.present] = [numbers[word] for word in words]

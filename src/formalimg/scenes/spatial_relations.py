@@ -1,4 +1,4 @@
-"""What relations of two objects mean for their boxes: spatial axioms, and relations that are seen.
+"""Spatial axioms for the boxes of related objects, and rules to detect relations from boxes.
 
 Boxes alone cannot show that a cup is on a table and not behind it, so a scene records these relations. But a recorded
 relation has consequences for the boxes, and these are the axioms: an object inside a box lies within its width.
@@ -46,20 +46,20 @@ LEAST_OVERLAP, MOST_HIDDEN = 0.15, 0.45
 
 
 class AxiomLess(NamedTuple):
-    """A measure of one argument is less than a measure of another plus a length."""
+    """An inequality: a measure of one argument is less than a measure of another plus an offset."""
 
     small: tuple[int, Measure]
     large: tuple[int, Measure]
     plus: int = 0
 
     def inequality(self, margin: int) -> Inequality:
-        """Return it as an inequality that holds by a margin; lengths are doubled, so that centres are integers."""
+        """Return the equivalent integer inequality with a margin. Lengths are doubled to keep centres integral."""
         terms = (Term(1, *self.large), Term(-1, *self.small))
         return Inequality(terms, 2 * (margin - self.plus) if margin else 1 - 2 * self.plus)
 
 
 def _beyond_center(first: int, start: Measure, center: Measure, end: Measure) -> tuple[tuple[AxiomLess, ...], ...]:
-    """Return that one object ends before the centre of the other, which begins after the centre of the one."""
+    """Return the condition that each of two objects lies beyond the centre of the other."""
     return ((AxiomLess((first, end), (1 - first, center)), AxiomLess((first, center), (1 - first, start))),)
 
 
@@ -120,19 +120,19 @@ DIRECTIONS = ("LeftOf", "RightOf", "Above", "Below")
 
 @cache
 def axiom_alternatives(predicate: str, margin: int) -> Alternatives:
-    """Return what a relation that is recorded requires of the boxes, by at least a margin."""
+    """Return the geometric requirements of a relation, with a margin."""
     return tuple(tuple(part.inequality(margin) for part in way) for way in AXIOMS[predicate])
 
 
 def is_natural_witness(formula: Formula, scene: Scene, margin: int = 0, *, style: str | None = None) -> bool:
-    """Return whether a scene satisfies a Natural formula, with directions that are clear, and keeps the axioms."""
+    """Return whether a scene satisfies a Natural formula and all spatial axioms by a margin."""
     world = ClearScene(scene.objects, scene.relations, margin)
     return verify(formula, world, style=style).passed and not axiom_violations(scene, margin)
 
 
 @dataclass(frozen=True)
 class ClearScene(Scene):
-    """A scene whose directions hold only as clearly as their axioms demand, by a margin."""
+    """A scene in which directions hold only if their axioms are satisfied by a margin."""
 
     margin: int = 0
 
@@ -149,18 +149,18 @@ class ClearScene(Scene):
         return sum(1 << a for a in members(among) if any(self._is_clear(predicate, a, b) for b in members(seconds)))
 
     def pairs(self, predicate: str) -> None:
-        """Return None: sets are enough for scenes of this size."""
+        """Return None, because sets are fast enough for scenes of this size."""
 
     @staticmethod
     def grouped(scenes: Sequence[Scene]) -> None:
-        """Return None, as `pairs` does."""
+        """Return None, like `pairs`."""
 
     def _is_clear(self, predicate: str, first: int, second: int) -> bool:
         return fits_axiom(predicate, self.objects[first].box, self.objects[second].box, self.margin)
 
 
 def find_carrier(relation: SceneRelation) -> tuple[int, int] | None:
-    """Return the carried object and its carrier; None for relations in which nothing is carried."""
+    """Return the carried object and its carrier, or None if the relation does not involve carrying."""
     carrier_index = CARRIERS.get(relation.predicate)
     if carrier_index is None:
         return None
@@ -169,10 +169,10 @@ def find_carrier(relation: SceneRelation) -> tuple[int, int] | None:
 
 
 def axiom_violations(scene: Scene, margin: int = 0) -> list[str]:
-    """Return everything in which a scene with recorded relations breaks an axiom; empty if it breaks none.
+    """Return all axiom violations of a scene with recorded relations.
 
-    Besides the axioms of single relations: an object has one place at most, nothing carries itself, also not through
-    others, and boxes overlap only where one object carries the other, directly or through others.
+    In addition to the axioms of single relations, an object has at most one carrier, no object carries itself directly
+    or indirectly, and boxes overlap only if one object carries the other, directly or indirectly.
     """
     relations = sorted(scene.relations or ())
     boxes = [obj.box for obj in scene.objects]
@@ -198,12 +198,12 @@ def axiom_violations(scene: Scene, margin: int = 0) -> list[str]:
 
 
 def fits_axiom(predicate: str, first: Box, second: Box, margin: int = 0) -> bool:
-    """Return whether two boxes are as the axiom of a relation demands, by a margin."""
+    """Return whether two boxes satisfy the axiom of a relation by a margin."""
     return any(all(part.holds(first, second) for part in way) for way in axiom_alternatives(predicate, margin))
 
 
 def occludes(front: Box, back: Box) -> bool:
-    """Return whether one box covers another as far as something in front of it does; which is painted first decides."""
+    """Return whether the overlap of two boxes is consistent with one object occluding the other."""
     across = min(back.xmax, front.xmax) - max(back.xmin, front.xmin)
     down = min(back.ymax, front.ymax) - max(back.ymin, front.ymin)
     covered = max(across, 0) * max(down, 0)
@@ -211,13 +211,13 @@ def occludes(front: Box, back: Box) -> bool:
 
 
 def carrier_chains(scene: Scene) -> list[list[int]]:
-    """Return, for each object of a scene, what carries it, what carries that, and so on."""
+    """Return the direct and indirect carriers of each object in a scene."""
     carriers = dict(pair for relation in sorted(scene.relations or ()) if (pair := find_carrier(relation)) is not None)
     return [list(_follow_carriers(thing, carriers)) for thing in range(len(scene))]
 
 
 def _follow_carriers(thing: int, carriers: dict[int, int]) -> Iterator[int]:
-    """Yield what carries an object, what carries that, and so on; at most once around a circle."""
+    """Yield the direct and indirect carriers of an object, stopping after at most one cycle."""
     for _ in carriers:
         if thing not in carriers:
             return
@@ -244,7 +244,7 @@ LEGS = 100
 
 
 def _is_across(first: int) -> tuple[AxiomLess, AxiomLess]:
-    """Return that the centre of one box is between the left and the right edge of the other."""
+    """Return the condition that the centre of one box lies between the left and right edges of the other."""
     center: tuple[int, Measure] = (first, "center_x")
     return AxiomLess((1 - first, "xmin"), center), AxiomLess(center, (1 - first, "xmax"))
 
@@ -278,10 +278,10 @@ SEEN_RULES: dict[str, tuple[tuple[AxiomLess, ...], ...]] = {
 
 
 class SeenScene(Scene):
-    """A scene whose relations were seen in the boxes."""
+    """A scene whose relations were detected from the boxes."""
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
-        """Return, as text with numbers, what makes the atom hold or fail for these objects."""
+        """Return the evidence, including measurements, that an atom holds or fails for the given objects."""
         if atom.predicate not in SEEN_RULES:
             return super().evidence(atom, objects)
         first, second = (self.objects[number].box for number in objects)
@@ -290,9 +290,9 @@ class SeenScene(Scene):
 
 
 def with_seen_relations(scene: Scene, formula: Formula) -> Scene:
-    """Return the scene with those relations of a formula that show in the boxes.
+    """Return the scene with the relations of a formula that can be detected from its boxes.
 
-    A scene that records relations stays what it is, and one of whose relations boxes do not decide all that are used.
+    The scene is returned unchanged if it records relations or if the formula uses a relation that boxes cannot decide.
     """
     used = {atom.predicate for atom in atoms(formula)} & RECORDED_PREDICATES
     if scene.relations is not None or not used or not used <= SEEN_RULES.keys():
@@ -306,7 +306,7 @@ def with_seen_relations(scene: Scene, formula: Formula) -> Scene:
 
 
 def is_seen(predicate: str, first: Box, second: Box) -> bool:
-    """Return whether two boxes show a relation."""
+    """Return whether a relation can be detected from two boxes."""
     return any(all(_is_met(part, first, second) for part in way) for way in SEEN_RULES[predicate])
 
 
@@ -320,7 +320,7 @@ def _measure_lengths(part: AxiomLess, *boxes: Box) -> tuple[float, float]:
 
 
 def _format_alternative(way: tuple[AxiomLess, ...], first: Box, second: Box) -> tuple[int, str]:
-    """Return how many parts of an alternative hold, and the first that fails in words; all if none fails."""
+    """Return how many conditions of an alternative hold, and a description of the first that fails (or all)."""
     failed = [part for part in way if not _is_met(part, first, second)]
     relevant = failed[:1] or way
     return len(way) - len(failed), ", ".join(_format_comparison(part, first, second) for part in relevant)

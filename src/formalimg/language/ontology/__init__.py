@@ -1,4 +1,4 @@
-"""Ontology of natural scenes: sizes, attributes and relations of objects, and a check for implausible formulas."""
+"""Ontology of natural scenes (sizes, attributes and relations) and a plausibility check for formulas."""
 
 from formalimg._util.lazy import lazy_exports
 

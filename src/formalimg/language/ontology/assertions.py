@@ -1,4 +1,4 @@
-"""Assertions of a formula: the positive facts that hold together, one set for each situation.
+"""Extract the facts that a formula asserts, grouped into situations.
 
 Facts under `and` and `exists` hold. What stands under `not`, or is one side of an `or`, is not asserted. A condition
 on a variable of a `forall` ("every fish is on the rock") opens a situation of its own, in which an object as in the
@@ -38,7 +38,7 @@ _MAX_ROUNDS = 20
 
 
 class AssertedFact(NamedTuple):
-    """An asserted atom of one or two arguments; the second is a word, or the name of a variable."""
+    """An asserted atom with one object and a second argument, which is a word or another object."""
 
     predicate: str
     obj: str
@@ -47,18 +47,18 @@ class AssertedFact(NamedTuple):
 
     @property
     def claim(self) -> Claim:
-        """The fact without its span."""
+        """The fact without its source span."""
         return self[:3]
 
     def renamed(self, names: Mapping[str, str], relations: tuple[str, ...]) -> AssertedFact:
-        """Return the same fact about other variables."""
+        """Return the fact with variables renamed."""
         other = names.get(self.other, self.other) if self.predicate in relations else self.other
         return AssertedFact(self.predicate, names.get(self.obj, self.obj), other, self.span)
 
 
 @dataclass
 class AssertionScope:
-    """The facts of one situation, its conditionals, and the variables that appear first in it."""
+    """The facts, conditionals and new variables of one situation."""
 
     facts: list[AssertedFact] = field(default_factory=list)
     conditions: list[Conditional] = field(default_factory=list)
@@ -69,7 +69,7 @@ class AssertionScope:
 
 @dataclass(eq=False)
 class Conditional:
-    """If the antecedent holds, so does the consequent; it holds for any values of the `universal` variables."""
+    """An implication that holds for all values of the `universal` variables."""
 
     universal: frozenset[str]
     antecedent: AssertionScope
@@ -77,7 +77,7 @@ class Conditional:
 
     @property
     def opens_a_situation(self) -> bool:
-        """Whether it is about objects of a `forall`; the strict reading says that there are such objects."""
+        """Whether the conditional mentions `forall` variables, which have instances under strict semantics."""
         return not self.spoken.isdisjoint(self.universal)
 
     @cached_property
@@ -87,12 +87,12 @@ class Conditional:
 
     @property
     def claims(self) -> frozenset[Claim]:
-        """The facts of the antecedent, without their spans."""
+        """The facts of the antecedent, without source spans."""
         return frozenset(fact.claim for fact in self.antecedent.facts)
 
 
 def asserted(formula: Formula) -> AssertionScope:
-    """Return everything that a formula asserts. Its variables must have been renamed apart."""
+    """Return the assertions of a formula with unique variable names."""
     scope = AssertionScope()
     _collect(formula, True, scope, frozenset())
     return scope
@@ -131,7 +131,7 @@ def _collect(formula: Formula, positive: bool, scope: AssertionScope, universal:
 
 
 def _choose(parts: list[tuple[Formula, bool]], scope: AssertionScope, universal: frozenset[str]) -> None:
-    """Add a disjunction: a conditional if all of its parts but one are negated; otherwise it asserts nothing."""
+    """Add a disjunction as a conditional if exactly one of its parts is positive, and otherwise ignore it."""
     scope.exact = False
     negated: list[Formula] = []
     plain: list[Formula] = []
@@ -163,7 +163,7 @@ def _facts(atom: Atom) -> Iterator[AssertedFact]:
 
 @dataclass(frozen=True)
 class Situation:
-    """Facts that hold together."""
+    """A set of facts that hold together."""
 
     facts: tuple[AssertedFact, ...]
     ontology: Ontology
@@ -187,11 +187,11 @@ class Situation:
         return dict(found)
 
     def related(self, *predicates: str) -> list[AssertedFact]:
-        """Return the facts of some relations between two different objects."""
+        """Return the facts for the given relations between two different objects."""
         return [fact for fact in self.facts if fact.predicate in predicates and fact.obj != fact.other]
 
     def worn(self, garment: str, wearer: str) -> bool:
-        """Return whether two variables are a garment and somebody who can wear it."""
+        """Return whether one variable is a garment that the other can wear."""
         return any(
             self.ontology.wears(cls, other)
             for cls in self.classes.get(wearer, ())
@@ -199,13 +199,13 @@ class Situation:
         )
 
     def name(self, variable: str) -> str:
-        """Return a variable for messages: "a cat", or "?c" where its class is not asserted."""
+        """Describe a variable for messages, such as "a cat", or "?c" if its class is unknown."""
         classes = self.classes.get(variable)
         return class_with_article(classes[0]) if classes else f"?{variable.split(_APART)[0]}"
 
 
 def situations(formula: Formula, ontology: Ontology) -> Iterator[Situation]:
-    """Yield every situation of a formula: that of its plain facts, and one for each conditional."""
+    """Yield all situations of a formula: one for the unconditional facts and one for each conditional."""
     scope = asserted(formula)
     yield from _situations(scope, scope.facts, {}, (), ontology)
 
@@ -217,7 +217,7 @@ def _situations(
     rules: tuple[Conditional, ...],
     ontology: Ontology,
 ) -> Iterator[Situation]:
-    """Yield the situation where facts are added to those known, and all situations within it."""
+    """Yield the situation created by adding facts to the known ones, and all nested situations."""
     facts = _closed(known, added, rules, tuple(scope.conditions), ontology)
     yield Situation(tuple(sorted(facts.values(), key=lambda fact: fact.span.start)), ontology)
     rules = (*rules, *scope.conditions)
@@ -234,9 +234,9 @@ def _closed(
     fresh: tuple[Conditional, ...],
     ontology: Ontology,
 ) -> dict[Claim, AssertedFact]:
-    """Return all facts, closed under the conditionals: "every cat sleeps" applies to this cat too.
+    """Return the closure of all facts under the conditionals.
 
-    The old rules have been applied to what is settled, so only objects with new facts are tried again.
+    Existing rules have already been applied to the settled facts, so only objects with new facts are considered again.
     """
     known = dict(settled)
     for fact in added:
@@ -261,7 +261,7 @@ def _closed(
 
 
 def _things(facts: Iterable[AssertedFact]) -> list[str]:
-    """The variables of facts, less the objects that conditions bring in: those would bring in others without end."""
+    """Return the variables of the facts, excluding those created by applying conditionals."""
     names = dict.fromkeys(
         name for fact in facts for name in ((fact.obj, fact.other) if fact.predicate in RELATIONS else (fact.obj,))
     )
@@ -277,9 +277,9 @@ def _with_broader(known: Iterable[Claim], ontology: Ontology) -> set[Claim]:
 
 
 def _applications(condition: Conditional, objects: Iterable[str], held: set[Claim]) -> Iterator[dict[str, str]]:
-    """Yield the ways to read a conditional's variables as objects whose facts meet its antecedent.
+    """Yield the substitutions under which the antecedent of a conditional is satisfied.
 
-    Conditions on one variable of a `forall` (or none) are read; those on several together are left alone.
+    Only conditions with at most one `forall` variable are applied.
     """
     antecedent = condition.antecedent.facts
     universal = sorted(condition.spoken & condition.universal)
@@ -294,16 +294,16 @@ def _applications(condition: Conditional, objects: Iterable[str], held: set[Clai
 
 
 class PlausibilityReport:
-    """Collects problems, each once: situations of one formula share facts and find the same problem again."""
+    """Collects plausibility problems from several situations, without duplicates."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, int, str], Problem] = {}
 
     def add(self, message: str, *facts: AssertedFact) -> None:
-        """Report facts that are implausible together, at the span of the last of them."""
+        """Report a problem at the source span of the last of the given facts."""
         span = max((fact.span for fact in facts), key=lambda place: place.start)
         self._found.setdefault((span.start, span.end, message), Problem("plausibility", message, span))
 
     def problems(self) -> list[Problem]:
-        """Return all problems, in the order of the text."""
+        """Return all problems in text order."""
         return [self._found[key] for key in sorted(self._found)]

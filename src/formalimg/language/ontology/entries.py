@@ -1,4 +1,4 @@
-"""Entries of the ontology: sizes, weights, attributes and abilities of each class, read from data files."""
+"""Entries of the ontology (sizes, weights, attributes and abilities of classes), loaded from data files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PLURAL = frozenset({"shoes", "glasses", "headphones"})
 
 
 class UsualSize(NamedTuple):
-    """The longest and the second longest side (cm) and the weight (kg) of a usual specimen, as it is carried."""
+    """Typical dimensions of an object: longest side, second longest side (cm) and weight (kg)."""
 
     length: float
     across: float
@@ -25,7 +25,7 @@ class UsualSize(NamedTuple):
 
 
 class Grip(NamedTuple):
-    """What a class holds objects with, which classes it can hold, and their maximal length (cm) and weight (kg)."""
+    """How a class holds objects: the limb, the classes it can hold and their maximum length (cm) and weight (kg)."""
 
     limb: str
     admits: frozenset[str]
@@ -34,9 +34,9 @@ class Grip(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """The inside of a class: which classes go in, and its opening and its room (cm).
+    """The interior of a class: the classes that fit, and the width of the opening and the available length (cm).
 
-    `shallow`: what is in it is also on it, as in a boat or on a plate.
+    If `shallow`, objects inside are also on it, as in a boat or on a plate.
     """
 
     admits: frozenset[str]
@@ -46,7 +46,7 @@ class Inside(NamedTuple):
 
 
 class Top(NamedTuple):
-    """What can rest on a class: which classes, and their maximal length (cm) and weight (kg)."""
+    """The classes that can rest on a class, with their maximum length (cm) and weight (kg)."""
 
     admits: frozenset[str]
     length: float
@@ -54,7 +54,7 @@ class Top(NamedTuple):
 
 
 class Worn(NamedTuple):
-    """Who wears a class, and whether the wearer is then in it ("a woman in a jacket")."""
+    """The classes that can wear a garment, and whether the wearer is inside it ("a woman in a jacket")."""
 
     by: frozenset[str]
     within: bool
@@ -62,9 +62,9 @@ class Worn(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassEntry:
-    """One class: what it is like, and what it can do.
+    """The properties and abilities of a class.
 
-    `broader` names the classes that it also is: every man is a person.
+    `broader` lists the superclasses. For example, every man is a person.
     """
 
     name: str
@@ -80,7 +80,7 @@ class ClassEntry:
 
 @dataclass(frozen=True)
 class Clashes:
-    """States that exclude each other, and states that a material forbids."""
+    """States that exclude each other, and states that require or exclude a material."""
 
     exclusive: tuple[tuple[str, ...], ...]
     afloat: frozenset[str]
@@ -88,7 +88,7 @@ class Clashes:
     never_material: Mapping[str, frozenset[str]]
 
     def agree(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
-        """Return whether one object can have both words at once. Each word has its kind: `("state", "open")`."""
+        """Return whether an object can have both words. Each word is given with its kind, as in `("state", "open")`."""
         (kind, word), (other_kind, other_word) = one, other
         if one == other:
             return True
@@ -103,25 +103,25 @@ class Clashes:
 
 
 def class_with_article(cls: str) -> str:
-    """Return a class with its article: "a cup", "an apple", "shoes"."""
+    """Return the class name with an article if needed: "a cup", "an apple", "shoes"."""
     if cls in _PLURAL:
         return cls
     return f"{'an' if cls[0] in 'aeiou' else 'a'} {cls}"
 
 
 class OntologyError(FormalimgError):
-    """Inconsistent ontology data, or an unknown word."""
+    """Raised if the ontology data is inconsistent or a word is unknown."""
 
 
 class OntologyData(NamedTuple):
-    """The contents of the data files."""
+    """The contents of the ontology data files."""
 
     entries: dict[str, ClassEntry]
     clashes: Clashes
 
 
 def load_ontology(folder: Traversable, vocabulary: Vocabulary) -> OntologyData:
-    """Load the ontology from a folder of TOML files: groups, clashes, rules, and files of classes."""
+    """Load the ontology from a folder of TOML files with groups, clashes, rules and classes."""
     tables = {entry.name: _table(entry) for entry in folder.iterdir() if entry.name.endswith(".toml")}
     for name in ("groups.toml", "clashes.toml", "rules.toml"):
         if name not in tables:
@@ -158,7 +158,7 @@ def _same_names(where: str, found: Iterable[str], expected: Iterable[str]) -> No
 
 
 class _EntryReader:
-    """Converts tables into entries, with lists that may name groups."""
+    """Converts tables into class entries, expanding references to groups."""
 
     def __init__(
         self, vocabulary: Vocabulary, groups: Mapping[str, Any], classes: Mapping[str, Any], rules: Mapping[str, Any]
@@ -181,7 +181,7 @@ class _EntryReader:
         )
 
     def entry(self, name: str, fields: Mapping[str, Any]) -> ClassEntry:
-        """Return the entry of one class."""
+        """Convert the fields of a class to an entry."""
         _same_names(name, fields, FIELDS)
         entry = ClassEntry(
             name=name,
@@ -201,7 +201,7 @@ class _EntryReader:
         return entry
 
     def words(self, where: str, written: object, kind: str, trail: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return a list of words with its groups expanded, in the order of the vocabulary."""
+        """Expand the groups in a list of words and return the words in vocabulary order."""
         if not isinstance(written, list) or not all(isinstance(word, str) for word in written):
             raise OntologyError(f"{where} must be a list of words")
         found: set[str] = set()
@@ -219,18 +219,18 @@ class _EntryReader:
 
     @staticmethod
     def known(where: str, word: str, kind: str, known: tuple[str, ...]) -> None:
-        """Raise an error if a word is not known."""
+        """Raise an error if the word is unknown."""
         if word not in known:
             near = closest_match(word, known)
             raise OntologyError(f"{where}: unknown {kind} {word!r}" + (f", did you mean {near!r}?" if near else ""))
 
     def admitted(self, where: str, table: Mapping[str, Any]) -> frozenset[str]:
-        """Return the classes of `of` without those of `except`."""
+        """Return the classes in the `of` list without those in the `except` list."""
         excepted = self.words(f"{where}.except", table.get("except", []), "class")
         return frozenset(self.words(f"{where}.of", table["of"], "class")) - frozenset(excepted)
 
     def grip(self, where: str, written: object) -> Grip | None:
-        """Read the field `holds`."""
+        """Parse the field `holds`."""
         table = _optional(where, written, ("with", "of", "length", "weight"), ("except",))
         if table is None:
             return None
@@ -238,7 +238,7 @@ class _EntryReader:
         return Grip(str(table["with"]), self.admitted(where, table) - frozenset(self.immovable), *limits)
 
     def inside(self, where: str, written: object) -> Inside | None:
-        """Read the field `inside`."""
+        """Parse the field `inside`."""
         table = _optional(where, written, ("of", "across", "length"), ("except", "shallow"))
         if table is None:
             return None
@@ -247,7 +247,7 @@ class _EntryReader:
         return Inside(self.admitted(where, table), *lengths, shallow)
 
     def top(self, where: str, written: object) -> Top | None:
-        """Read the field `top`."""
+        """Parse the field `top`."""
         table = _optional(where, written, ("of", "length", "weight"), ("except",))
         if table is None:
             return None
@@ -255,7 +255,7 @@ class _EntryReader:
         return Top(self.admitted(where, table), *limits)
 
     def worn(self, where: str, written: object) -> Worn | None:
-        """Read the field `worn`."""
+        """Parse the field `worn`."""
         table = _optional(where, written, ("by", "within"))
         if table is None:
             return None
@@ -263,7 +263,7 @@ class _EntryReader:
         return Worn(wearers, _flag(f"{where}.within", table["within"]))
 
     def clashes(self, table: Mapping[str, Any]) -> Clashes:
-        """Read the file `clashes.toml`."""
+        """Parse the contents of `clashes.toml`."""
         _same_names("clashes.toml", table, ("exclusive", "afloat", "needs_material", "never_material"))
 
         def materials(field: str) -> dict[str, frozenset[str]]:
@@ -305,7 +305,7 @@ def _usual_size(where: str, written: object) -> UsualSize:
 def _optional(
     where: str, written: object, required: tuple[str, ...], allowed: tuple[str, ...] = ()
 ) -> Mapping[str, Any] | None:
-    """Return the table of a field that may also be `false`."""
+    """Return the table in an optional field, or None if the field is `false`."""
     if written is False:
         return None
     if not isinstance(written, dict):

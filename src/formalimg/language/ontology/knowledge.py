@@ -1,4 +1,4 @@
-"""Ontology: which attributes suit a class, and which relations can hold between two classes."""
+"""Check which attributes suit a class and which relations are possible between two classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COVERED = ("natural",)
 
 @dataclass(frozen=True)
 class Ontology:
-    """Knowledge about the classes of natural scenes; `entries` has one entry per class."""
+    """Knowledge about the classes of natural scenes, with one entry per class."""
 
     entries: Mapping[str, ClassEntry]
     clashes: Clashes
@@ -32,35 +32,36 @@ class Ontology:
         return self.entries[cls]
 
     def suits(self, cls: str, kind: str, word: str) -> bool:
-        """Return whether a colour, material, shape or state suits a class: not `("lion", "shape", "rectangular")`."""
+        """Return whether an attribute suits a class. For example, ("lion", "shape", "rectangular") does not."""
         _require(kind, word, vocabulary("natural").words[_kind(kind)])
         return word in self.entry(cls).words[kind]
 
     def words_for(self, cls: str, kind: str) -> tuple[str, ...]:
-        """Return the words of a kind that suit a class, in the order of the vocabulary."""
+        """Return the words of the given kind that suit a class, in vocabulary order."""
         return self.entry(cls).words[_kind(kind)]
 
     def agree(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
-        """Return whether one object can have both words at once: not `("state", "open"), ("state", "closed")`."""
+        """Return whether an object can have both words. For example, an object cannot be both open and closed."""
         for kind, word in (one, other):
             _require(kind, word, vocabulary("natural").words[_kind(kind)])
         return self.clashes.agree(one, other)
 
     def can(self, predicate: str, cls_a: str, cls_b: str) -> bool:
-        """Return whether the relation can hold from an object of the first class to one of the second."""
+        """Return whether the relation is possible between an object of the first class and one of the second."""
         return self.why_not(predicate, cls_a, cls_b) is None
 
     def partners(self, predicate: str, cls: str, role: Literal["first", "second"] = "first") -> tuple[str, ...]:
-        """Return the classes that a class can be related to: `partners("In", "key")` are those a key can be in.
+        """Return the classes that can be related to a class. `partners("In", "key")` returns what can contain a key.
 
-        With `role="second"` the class comes second: `partners("In", "cup", "second")` are those that fit in a cup.
+        If `role` is "second", the class is the second argument: `partners("In", "cup", "second")` returns what fits in
+        a cup.
         """
         if role == "first":
             return tuple(other for other in self.entries if self.can(predicate, cls, other))
         return tuple(other for other in self.entries if self.can(predicate, other, cls))
 
     def why_not(self, predicate: str, cls_a: str, cls_b: str) -> str | None:
-        """Return why the relation cannot hold between two classes; None if it can."""
+        """Return the reason why a relation is impossible between two classes, or None if it is possible."""
         _require("predicate", predicate, RELATIONS)
         first, second = self.entry(cls_a), self.entry(cls_b)
         if predicate == "In":
@@ -72,16 +73,16 @@ class Ontology:
         return None  # any two objects can stand side by side
 
     def wears(self, wearer: str, garment: str) -> bool:
-        """Return whether one class can wear the other. Then `(On garment wearer)` says that it does."""
+        """Return whether one class can wear the other. If so, `(On garment wearer)` means that it is worn."""
         worn = self.entry(garment).worn
         return worn is not None and wearer in worn.by
 
     def is_also(self, cls: str, other: str) -> bool:
-        """Return whether every object of the class is also of the other: every man a person, every man a man."""
+        """Return whether a class is equal to or a subclass of another. For example, every man is a person."""
         return cls == other or other in self.entry(cls).broader
 
     def fits(self, cls_a: str, cls_b: str) -> bool:
-        """Return whether a usual object of the first class fits inside one of the second."""
+        """Return whether a typical object of the first class fits inside one of the second."""
         inside, size = self.entry(cls_b).inside, self.entry(cls_a).size
         return inside is not None and size.across <= inside.across and size.length <= inside.length
 
@@ -138,6 +139,6 @@ def _require(what: str, word: str, known: Mapping[str, object] | tuple[str, ...]
 
 @cache
 def ontology() -> Ontology:
-    """Return the ontology of the natural vocabulary, read from the data files of this package."""
+    """Return the ontology of the natural vocabulary, loaded from the data files of this package."""
     loaded = load_ontology(files("formalimg.language.ontology") / "data", vocabulary("natural"))
     return Ontology(loaded.entries, loaded.clashes)

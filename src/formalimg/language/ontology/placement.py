@@ -1,4 +1,4 @@
-"""Plausibility of places: chains of being in, on or held must end, and an object is in one place."""
+"""Check the plausibility of places: no containment cycles and no object in two places."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from formalimg.language.ontology.assertions import PHRASES, AssertedFact, Plausi
 
 
 class PlacementStep(NamedTuple):
-    """One object is at another: in it, on it, held or worn by it, or to the left of it."""
+    """The placement of an object relative to another: in, on, held by, worn by or to the left of it."""
 
     obj: str
     place: str
@@ -20,7 +20,7 @@ class PlacementStep(NamedTuple):
 
 
 def place_problems(situation: Situation, report: PlausibilityReport) -> None:
-    """Report cycles of places and directions, objects in two places, and objects inside something smaller."""
+    """Report cyclic placements, objects in two places and objects inside something smaller."""
     steps = _steps(situation)
     _cycles(situation, _without_embraces(steps), "inside, on or held by", report)
     _cycles(situation, _directions(situation), "to the left of", report)
@@ -44,7 +44,7 @@ def _steps(situation: Situation) -> list[PlacementStep]:
 
 
 def _without_embraces(steps: list[PlacementStep]) -> list[PlacementStep]:
-    """Drop pairs that hold each other, and those who hold on to what they are on, such as a bicycle."""
+    """Drop placements where two objects hold each other, or an object holds what it is on, such as a bicycle."""
     others = {(step.obj, step.place) for step in steps if step.way in ("On", "held")}
     return [step for step in steps if step.way != "held" or (step.place, step.obj) not in others]
 
@@ -59,7 +59,7 @@ def _directions(situation: Situation) -> list[PlacementStep]:
 
 
 def _cycles(situation: Situation, steps: list[PlacementStep], where: str, report: PlausibilityReport) -> None:
-    """Report each cycle of steps, at the fact that closes it."""
+    """Report each cycle of placements at the fact that closes it."""
     steps = _still_open(steps)
     onward = _onward(steps)
     reported: set[str] = set()
@@ -75,7 +75,7 @@ def _cycles(situation: Situation, steps: list[PlacementStep], where: str, report
 
 
 def _still_open(steps: list[PlacementStep]) -> list[PlacementStep]:
-    """Return the steps that are left after removing those to a last place repeatedly: only cycles remain."""
+    """Repeatedly remove the steps that lead to a final place, so that only cycles and the steps into them remain."""
     while True:
         objects = {step.obj for step in steps}
         left = [step for step in steps if step.place in objects]
@@ -92,7 +92,7 @@ def _onward(steps: Iterable[PlacementStep]) -> dict[str, list[str]]:
 
 
 def _reached(start: str, onward: Mapping[str, list[str]]) -> dict[str, None]:
-    """Return what can be reached from an object, the object itself included, nearest first."""
+    """Return the objects reachable from a start object, including itself, nearest first."""
     reached = {start: None}
     pending = [start]
     for obj in pending:
@@ -104,7 +104,7 @@ def _reached(start: str, onward: Mapping[str, list[str]]) -> dict[str, None]:
 
 
 def _two_places(situation: Situation, steps: list[PlacementStep], report: PlausibilityReport) -> None:
-    """Report objects in or on two places of which neither can be at the other; a bowl in a refrigerator can."""
+    """Report objects that are in or on two places, neither of which can contain the other."""
     onward = _onward(steps)
     homes: dict[str, list[PlacementStep]] = defaultdict(list)
     for step in steps:
@@ -136,7 +136,7 @@ def _compatible(
 
 
 def _nested(situation: Situation, steps: list[PlacementStep], report: PlausibilityReport) -> None:
-    """Report what is inside an object by way of another, in which or on which it is, and too big for it."""
+    """Report objects that are indirectly inside another object but too big for it."""
     carried = [step for step in steps if step.way in ("In", "On")]
     onward = _onward(carried)
     containers = {step.place for step in carried if step.way == "In"}

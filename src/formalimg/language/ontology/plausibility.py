@@ -1,4 +1,4 @@
-"""Plausibility check: which assertions of a formula no image would show."""
+"""Check formulas for assertions that no plausible image would show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_SINGLE_HOLDER_CM = 19.0
 
 
 def attribute_problems(situation: Situation, report: PlausibilityReport) -> None:
-    """Report objects of two classes, words that do not suit a class, and words that exclude each other."""
+    """Report objects with two classes, words that do not suit a class and words that exclude each other."""
     _two_classes(situation, report)
     for obj, described in situation.attributes.items():
         for fact in described:
@@ -64,7 +64,7 @@ def _known(kind: str, word: str) -> bool:
 
 
 def relation_problems(situation: Situation, report: PlausibilityReport) -> None:
-    """Report relations that cannot hold between two classes, between an object and itself, or together."""
+    """Report relations that are impossible between two classes, reflexive or incompatible with each other."""
     for fact in situation.facts:
         if fact.predicate in RELATIONS:
             _impossible(situation, fact, report)
@@ -74,7 +74,7 @@ def relation_problems(situation: Situation, report: PlausibilityReport) -> None:
 
 
 def describe_relation(situation: Situation, fact: AssertedFact, never: bool = True) -> str:
-    """Return a relation in English: "a key cannot be inside an apple"."""
+    """Describe a relation in English, for example "a key cannot be inside an apple"."""
     first, second = situation.name(fact.obj), situation.name(fact.other)
     if fact.predicate == "Holding":
         return f"{first} {'cannot hold' if never else 'holding'} {second}"
@@ -95,7 +95,7 @@ def _impossible(situation: Situation, fact: AssertedFact, report: PlausibilityRe
 
 
 def _together(situation: Situation, report: PlausibilityReport) -> None:
-    """Check two relations of one pair: what is inside an object is not beside it, and seldom on it."""
+    """Report incompatible relations of the same pair, such as an object both inside and beside another."""
     by_pair: dict[tuple[str, str], dict[str, AssertedFact]] = defaultdict(dict)
     for fact in situation.related("In", "On", "NextTo", "LeftOf", "RightOf"):
         by_pair[fact.obj, fact.other][fact.predicate] = fact
@@ -117,7 +117,7 @@ def _shallow(situation: Situation, place: str) -> bool:
 
 
 def _states(situation: Situation, report: PlausibilityReport) -> None:
-    """Check states: what is empty holds nothing; what flies or swims rests on nothing."""
+    """Report states that contradict relations, such as an empty object with contents."""
     states: dict[tuple[str, str], AssertedFact] = {
         (obj, fact.other): fact
         for obj, facts in situation.attributes.items()
@@ -137,13 +137,13 @@ def _states(situation: Situation, report: PlausibilityReport) -> None:
 
 
 def _only_top(situation: Situation, place: str) -> bool:
-    """Return whether only the top can be filled: a table or a plate, not the roof of a car."""
+    """Return whether a place has no deep interior, such as a table or a plate."""
     insides = [situation.ontology.entry(cls).inside for cls in situation.classes.get(place, ())]
     return bool(insides) and all(inside is None or inside.shallow for inside in insides)
 
 
 def _holders(situation: Situation, report: PlausibilityReport) -> None:
-    """Check that small objects have one holder only."""
+    """Report small objects with more than one holder."""
     held: dict[str, AssertedFact] = {}
     for fact in situation.related("Holding"):
         first = held.setdefault(fact.other, fact)
@@ -156,7 +156,7 @@ def _holders(situation: Situation, report: PlausibilityReport) -> None:
 
 
 def find_implausible(formula: Formula | str) -> list[Problem]:
-    """Return everything that a formula of the natural vocabulary asserts and no normal or playful image shows.
+    """Return the assertions of a formula in the natural vocabulary that no normal or playful image would show.
 
     Only asserted facts count: what is negated, or one side of an `or`, is not reported, nor is an object whose class
     is not said. What `check` reports (unknown words, unbound variables) is left to `check`.

@@ -1,1 +1,1 @@
-"""Soft score: how far a scene is from satisfying a formula, exactly and for groups of scenes at once."""
+"""Compute how closely a scene satisfies a formula, exactly and for groups of scenes."""

@@ -1,4 +1,4 @@
-"""Best binding, the soft score: which clauses of a formula hold when each variable stands for the best object.
+"""Find the best binding of a formula in a scene and compute its soft score.
 
 `verify` decides whether a formula holds. Where it does not, this scores how much of it does: the share of its clauses,
 which is 1 if and only if the formula holds. The definition is in docs/explanation/semantics.md.
@@ -51,7 +51,7 @@ Credit = OneOf["held", "earned"]
 
 @dataclass(frozen=True)
 class BestBinding:
-    """The clauses of a formula in a scene, under the best binding."""
+    """Result of scoring each clause of a formula under the best binding in a scene."""
 
     clauses: tuple[ClauseResult, ...]  # the clauses of the prenex form, each judged
     # the number of the object that each variable stands for; empty in a scene without objects
@@ -59,7 +59,7 @@ class BestBinding:
 
     @property
     def share(self) -> float:
-        """The share of clauses that count, by weight, 0 to 1; 1 if and only if the formula holds.
+        """Weighted share of satisfied clauses, from 0 to 1. Equals 1 if and only if the formula holds.
 
         A count that fails adds its closeness.
         """
@@ -82,7 +82,7 @@ def best_binding(
     weights: Mapping[ClauseKind, int] | None = None,
     credit: Credit = "held",
 ) -> BestBinding:
-    """Find the binding under which most clauses of a formula hold.
+    """Find the binding of variables to objects that satisfies the most clauses of a formula.
 
     Each `exists` picks an object so that as many clauses hold as possible, each `forall` so that as few do, in the
     order of the prenex form and knowing what was picked before.
@@ -108,7 +108,7 @@ def prepare_formula(
     weights: Mapping[ClauseKind, int] | None = None,
     credit: Credit = "held",
 ) -> PreparedFormula:
-    """Prepare a formula for many scenes: what does not depend on the scene is computed only once."""
+    """Prepare a formula for evaluation in many scenes, so that scene-independent work is done only once."""
     for kind, weight in (weights or {}).items():
         if not isinstance(weight, int) or isinstance(weight, bool) or not 1 <= weight <= _MAX_WEIGHT:
             # The message leaves out the weight: it may have thousands of digits.
@@ -117,16 +117,17 @@ def prepare_formula(
 
 
 class _PrenexComponent(NamedTuple):
-    """A component: its clauses as they are reported, and indexed for the game."""
+    """The clauses of a component, in reported form and indexed for the minimax game."""
 
     clauses: tuple[WeightedClause, ...]
     indexed: IndexedComponent
 
 
 class _PreparedPrenex(NamedTuple):
-    """A prenex form: its components, the literals of all, the clauses that ask for objects, and the weight of all.
+    """A prenex form with its components, literals, object-requiring clauses and total weight.
 
-    A clause that holds weighs `credit_unit` times its weight: CREDIT_UNIT if there are counts, otherwise 1.
+    A satisfied clause contributes `credit_unit` times its weight, where `credit_unit` is CREDIT_UNIT if there are
+    counts and 1 otherwise.
     """
 
     parts: tuple[_PrenexComponent, ...]
@@ -136,14 +137,14 @@ class _PreparedPrenex(NamedTuple):
     credit_unit: int
 
     def shows_something(self, truth: TruthTables) -> bool:
-        """Return whether something that is asked for is there; also if nothing is."""
+        """Return whether any requested object is present, or True if no objects are requested."""
         return not self.asking or any(
             truth.where(literal).any() for clause in self.asking for literal in clause.literals
         )
 
 
 class _Game(NamedTuple):
-    """What was played, where its literals count, what the variables stand for, and the weight of what counts."""
+    """The outcome of a minimax game: its literals, the bindings of the variables and the weight earned."""
 
     prenex: _PreparedPrenex
     truth: TruthTables
@@ -153,7 +154,7 @@ class _Game(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PreparedFormula:
-    """A formula prepared for many scenes; see `prepare_formula`. May be used by several threads."""
+    """A formula prepared for many scenes by `prepare_formula`. Safe to share between threads."""
 
     formula: Formula
     semantics: Semantics
@@ -161,11 +162,11 @@ class PreparedFormula:
     credit: Credit = "held"
 
     def verify(self, scene: World, style: str | None = None) -> Verification:
-        """Verify the formula in a scene, as the function `verify`."""
+        """Verify the formula in a scene, like `verify`."""
         return self._analyzed.verify(scene, self.semantics, style)
 
     def best_binding(self, scene: World, style: str | None = None) -> BestBinding:
-        """Find the best binding in a scene, as the function `best_binding`."""
+        """Find the best binding in a scene, like the function `best_binding`."""
         passed = self.verify(scene, style).passed
         if not len(scene):
             clauses = [clause for part in self._prenex.parts for clause in part.clauses]
@@ -192,7 +193,7 @@ class PreparedFormula:
         return BestBinding(tuple(judged), play)
 
     def share(self, scene: World, style: str | None = None) -> float:
-        """Return the share of clauses that count, by weight, as `best_binding` does, but faster: without reasons."""
+        """Return the weighted share of satisfied clauses. Faster than `best_binding` because it gives no reasons."""
         if not len(scene):
             return self.best_binding(scene, style).share
         passed = self.verify(scene, style).passed
@@ -202,9 +203,9 @@ class PreparedFormula:
         return earned_weight / prenex.weight
 
     def shares(self, scenes: Sequence[World], styles: Sequence[str | None] | None = None) -> list[float | FormulaError]:
-        """Return the same shares for a group of scenes, several times faster than one by one.
+        """Return the share for each scene. Several times faster than calling `share` in a loop.
 
-        Where a scene cannot decide the formula, the error that `share` would raise stands in place of its share.
+        If a scene cannot decide the formula, its result is the error that `share` would raise.
         """
         image_styles = [None] * len(scenes) if styles is None else styles
         results: list[float | FormulaError] = [0.0] * len(scenes)
@@ -228,9 +229,9 @@ class PreparedFormula:
     def _play_group(
         self, chosen: Sequence[int], scenes: Sequence[World], styles: Sequence[str | None]
     ) -> Mapping[int, float]:
-        """Return the shares of the chosen scenes, of those where verification and the game agree.
+        """Return the shares of the chosen scenes whose verification agrees with the minimax game.
 
-        Empty if they have to be scored one by one.
+        The result is empty if the scenes must be scored one by one.
         """
         from formalimg.logic.soft_score.group_game import TooLargeForGroupsError, group_values
         from formalimg.logic.soft_score.group_verify import TooWideForGroupsError
@@ -268,7 +269,7 @@ class PreparedFormula:
 
     @cached_property
     def estimated_bytes(self) -> int:
-        """The memory it takes once a scene was judged, estimated from its length and its clauses, for caches."""
+        """Estimated memory use in bytes after judging a scene, based on text length and clauses. Used by caches."""
         span = self.formula.span
         estimate = _BYTES_PER_CHARACTER * (span.end - span.start)
         try:
@@ -282,9 +283,9 @@ class PreparedFormula:
         return estimate
 
     def _game(self, scene: World, style: str | None, passed: bool) -> _Game:
-        """Return the outcome of the game; if the formula holds, all clauses count.
+        """Play the minimax game in a scene, counting every clause if the formula holds.
 
-        Verification and the game must agree: a reward must never come from one of them being wrong.
+        Verification and the game must agree, so that an error in one of them never produces a reward.
         """
         game = self._play_components(self._prenex, scene, style)
         if passed and self.credit == "earned" and game.weight < game.prenex.weight:
@@ -295,7 +296,7 @@ class PreparedFormula:
         return game
 
     def _play_components(self, prenex: _PreparedPrenex, scene: World, style: str | None) -> _Game:
-        """Return where literals count, what the variables of each component stand for, and the weight that counts."""
+        """Play all components and return their literals, bindings and total weight."""
         from formalimg.logic.soft_score.payoffs import TooManyCountsError, TruthTables  # here, because they need numpy
 
         try:
@@ -358,7 +359,7 @@ class PreparedFormula:
         return _PreparedPrenex(tuple(parts), literals, tuple(asking), total * unit, unit)
 
     def _play(self, component: IndexedComponent, truth: TruthTables) -> list[int]:
-        """Return what each variable stands for."""
+        """Return the object bound to each variable under best play."""
         from formalimg.logic.soft_score.minimax import TooEntangledError, minimax_play
 
         if not component.names:

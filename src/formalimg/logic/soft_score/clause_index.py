@@ -1,4 +1,4 @@
-"""Clauses of a formula: their variables by position in the prefix, what literals need from a scene, and their results.
+"""Index the clauses of a formula: positions of variables, scene data needed by literals, and clause results.
 
 Clauses are indexed once per formula; what they need is read per scene. A result says whether a clause holds under a
 binding, and why, or what it lacks to count.
@@ -37,7 +37,7 @@ Broadcast: TypeAlias = tuple[slice | None, ...]
 
 
 class LiteralKey(NamedTuple):
-    """What a literal needs from a scene: a truth table with one axis for each of its variables."""
+    """Key for the truth table of a literal, which has one axis per variable."""
 
     predicate: str  # its predicate
     word: str | None  # its word, if it has one
@@ -49,7 +49,7 @@ class LiteralKey(NamedTuple):
 
 
 class CountKey(NamedTuple):
-    """What a count needs from a scene: a table with one axis for each of its free variables."""
+    """Key for the table of a count, which has one axis per free variable."""
 
     counted: Count  # the count
     positive: bool  # whether it must hold, or fail
@@ -58,7 +58,7 @@ class CountKey(NamedTuple):
 
 
 class LiteralIndex(NamedTuple):
-    """The literals of all clauses with their rows: those without variables, with one, with two; and counts."""
+    """Row numbers of all literals, grouped by number of variables, and of all counts."""
 
     of_style: dict[LiteralKey, int]
     of_one: dict[LiteralKey, int]
@@ -67,7 +67,7 @@ class LiteralIndex(NamedTuple):
 
 
 class IndexedLiteral(NamedTuple):
-    """A literal with its variables by index."""
+    """A literal whose variables are represented by indices."""
 
     atom: Atom | Count  # the atom, or the count
     row: int  # the row of its truth table, among literals with as many variables, or among counts
@@ -79,7 +79,7 @@ class IndexedLiteral(NamedTuple):
 
 
 class IndexedClause(NamedTuple):
-    """A clause with its variables by index."""
+    """A clause whose variables are represented by indices."""
 
     literals: tuple[IndexedLiteral, ...]  # its literals
     scope: Scope  # its variables
@@ -88,7 +88,7 @@ class IndexedClause(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class IndexedComponent:
-    """A component with its variables by index."""
+    """A component whose variables are represented by indices."""
 
     names: tuple[str, ...]  # the variables
     kinds: tuple[QuantifierKind, ...]  # the quantifier of each, which is its player
@@ -106,7 +106,7 @@ class IndexedComponent:
 
     @cached_property
     def batches(self) -> ComponentBatches:
-        """The clauses in batches that are evaluated at once."""
+        """The clauses, grouped into batches for vectorized evaluation."""
         from formalimg.logic.soft_score.minimax_plan import ComponentBatches  # here, because it imports this module
 
         return ComponentBatches(self)
@@ -115,7 +115,7 @@ class IndexedComponent:
 def index_component(
     component: Component, weights: Sequence[int], index: LiteralIndex, needed: Sequence[ClauseCredit]
 ) -> IndexedComponent:
-    """Index a component; add the literals it needs to the index."""
+    """Index a component and register its literals in the index."""
     names = tuple(quantifier.variable for quantifier in component.prefix)
     places = {name: position for position, name in enumerate(names)}
     clauses = tuple(
@@ -129,14 +129,14 @@ def index_component(
 
 
 def scope_of(literals: Sequence[IndexedLiteral]) -> Scope:
-    """Return the variables of literals."""
+    """Return the sorted indices of the variables used by the literals."""
     if len(literals) == 1:
         return literals[0].scope
     return tuple(sorted({position for literal in literals for position in literal.scope}))
 
 
 def broadcast_index(scope: Scope, table_scope: Iterable[int]) -> Broadcast:
-    """Return the index that broadcasts a table of some variables over a larger scope."""
+    """Return the numpy index that broadcasts a table to a larger scope."""
     return tuple(slice(None) if position in table_scope else None for position in scope)
 
 
@@ -169,7 +169,7 @@ def _index_literal(
 
 
 class WeightedClause(NamedTuple):
-    """A clause, its kind, its weight, and what it needs to count."""
+    """A clause with its kind, its weight and the conditions for earning credit."""
 
     clause: Clause
     kind: ClauseKind
@@ -178,7 +178,7 @@ class WeightedClause(NamedTuple):
 
 
 class ClauseResult(NamedTuple):
-    """A clause, and whether it holds under the best binding."""
+    """The result of evaluating a clause under the best binding."""
 
     clause: Clause  # the clause
     kind: ClauseKind  # what it is about; a clause about the instance that a strict `forall` requires is a `condition`
@@ -191,12 +191,12 @@ class ClauseResult(NamedTuple):
 
     @property
     def score(self) -> float:
-        """What it is worth, 0 to 1: 1 if it holds."""
+        """Score of the clause, from 0 to 1. Equals 1 if the clause holds."""
         return 1.0 if self.holds else self.closeness
 
     @property
     def credit(self) -> int:
-        """What it is worth as a part of CREDIT_UNIT, exactly."""
+        """Score of the clause as an exact integer fraction of `CREDIT_UNIT`."""
         return CREDIT_UNIT if self.holds else round(self.closeness * CREDIT_UNIT)
 
 
@@ -205,7 +205,7 @@ NOTHING_ASKED_FOR = "nothing that is asked for is there yet: this clause earns n
 
 
 class ClauseEvaluator:
-    """Judges clauses under a binding: whether each holds, and why."""
+    """Evaluates clauses under a binding and explains the results."""
 
     def __init__(self, scene: World, style: str | None, truth: TruthTables, play: Mapping[str, int]) -> None:
         self.scene = DistinguishingWorld(scene)
@@ -214,7 +214,7 @@ class ClauseEvaluator:
         self.bound = {name: VariableBinding(name, obj, scene.describe(obj)) for name, obj in play.items()}
 
     def evaluate(self, weighted: WeightedClause, indexed: IndexedClause, objects: Sequence[int]) -> ClauseResult:
-        """Return the judged clause.
+        """Evaluate a clause and return the result.
 
         Args:
             weighted: the clause.
@@ -237,7 +237,7 @@ class ClauseEvaluator:
         return ClauseResult(clause, kind, False, reason, bindings, weight, closeness)
 
     def unearned(self, clause: Clause, needed: ClauseCredit) -> str:
-        """Return what a clause lacks to count, even if it holds; empty if nothing."""
+        """Return the reason why a clause earns no credit, or an empty string if it can."""
         for condition in needed.instances:
             if not has_instance(self.scene, condition):
                 return f"no {describe_condition(condition)} yet: this clause earns nothing"
@@ -252,7 +252,7 @@ class ClauseEvaluator:
         return ""
 
     def evidence(self, literal: IndexedLiteral, objects: Sequence[int]) -> str:
-        """Return, as text, what makes a literal hold or fail."""
+        """Return the evidence that a literal holds or fails, as text."""
         atom = literal.atom
         if isinstance(atom, Count):
             assert self.truth.counts is not None
@@ -266,9 +266,9 @@ class ClauseEvaluator:
 def evaluate_empty_scene(
     clauses: Sequence[WeightedClause], passed: bool, style: str | None, *, earns: bool = True
 ) -> tuple[ClauseResult, ...]:
-    """Judge clauses in a scene without objects: clauses about objects hold only if the whole formula does.
+    """Evaluate clauses in an empty scene, where clauses about objects hold only if the whole formula does.
 
-    Where nothing can be earned, because objects are asked for, the others do not count either.
+    If `earns` is False because the formula requires objects, the other clauses do not count either.
     """
     results = []
     for clause, kind, weight, _ in clauses:
@@ -287,7 +287,7 @@ def evaluate_empty_scene(
 
 
 def _holds_of_nothing(literal: Literal, style: str | None) -> bool:
-    """Return whether a literal without variables, about the style or a number of objects, holds without objects."""
+    """Return whether a literal without variables (about the style or a number of objects) holds in an empty scene."""
     if isinstance(literal.atom, Count):
         return literal.atom.limits(literal.positive).credit(0) == CREDIT_UNIT
     return (literal.atom.arguments[0] == Value(style or "")) is literal.positive

@@ -1,4 +1,4 @@
-"""Earned credit: what must be in the scene before a clause that holds counts.
+"""Determine what a scene must contain before a satisfied clause earns credit.
 
 A clause may hold for the wrong reason. A `forall` without an instance breaks no clause, "the cup is on the left" holds
 of a hammer that was picked for the cup, and what is forbidden is absent from every scene that shows something else. In
@@ -46,7 +46,7 @@ MAX_CLASS_CLAUSES = 20
 
 
 class UnaryLiteral(NamedTuple):
-    """A literal of one variable, without the name of the variable."""
+    """A literal with one variable, stored without the variable name."""
 
     predicate: str
     word: str | None
@@ -54,7 +54,7 @@ class UnaryLiteral(NamedTuple):
 
 
 class RequiredRelation(NamedTuple):
-    """A relation that the instance of a `forall` must have to some object."""
+    """A relation that an instance of a `forall` must have to another object."""
 
     predicate: str  # the relation
     is_first: bool  # whether the instance is its first object
@@ -62,14 +62,14 @@ class RequiredRelation(NamedTuple):
 
 
 class InstanceCondition(NamedTuple):
-    """What an object must meet to be an instance of a `forall`."""
+    """The condition that an object must meet to be an instance of a `forall`."""
 
     own: tuple[tuple[UnaryLiteral, ...], ...]  # what is said of the object alone: a conjunction of disjunctions
     relations: tuple[RequiredRelation, ...] = ()  # its relations to objects outside of the `forall`
 
 
 class LiteralCredit(NamedTuple):
-    """What must be so, besides the literal, for it to count."""
+    """The conditions, beyond its truth, under which a literal earns credit."""
 
     # for each axis of the truth table the classes of which one is required; empty if any will do
     classes: tuple[tuple[str, ...], ...] = ()
@@ -81,13 +81,13 @@ ANY = LiteralCredit()
 
 
 class ClauseCredit(NamedTuple):
-    """What must be so, besides a clause, for it to count."""
+    """The conditions, beyond its truth, under which a clause earns credit."""
 
     classes: Mapping[str, tuple[str, ...]]  # by variable, the classes of which its object must have one
     instances: tuple[InstanceCondition, ...]  # the conditions of the strict `forall`s in the clause
 
     def of(self, literal: Literal, scope: Sequence[str]) -> LiteralCredit:
-        """Return what this means for a literal of the clause, whose variables in order are `scope`."""
+        """Return the credit conditions of a literal in the clause. `scope` lists its variables in order."""
         if states_class(literal):
             return LiteralCredit((), self.instances)  # it is itself what is required
         classes = tuple([self.classes.get(name, ()) for name in scope])
@@ -101,7 +101,7 @@ NO_CREDIT_NEEDED = ClauseCredit({}, ())
 def component_credits(
     component: Component, conditions: Mapping[str, InstanceCondition], universal: frozenset[str]
 ) -> list[ClauseCredit]:
-    """Return what the clauses of a component need to count."""
+    """Return the credit conditions of each clause in a component."""
     by_variable = _class_clauses(component, universal)
     clause_credits = []
     for clause in component.clauses:
@@ -122,7 +122,7 @@ def component_credits(
 def _class_clauses(
     component: Component, universal: frozenset[str]
 ) -> dict[str, list[tuple[frozenset[Literal], tuple[str, ...]]]]:
-    """Return, by `exists` variable, the clauses that state its class: the circumstances, and the classes."""
+    """Return the clauses that state the class of each `exists` variable, as pairs of other literals and classes."""
     by_variable: dict[str, list[tuple[frozenset[Literal], tuple[str, ...]]]] = {}
     for clause in component.clauses:
         stating = [literal for literal in clause.literals if states_class(literal)]
@@ -141,10 +141,10 @@ def _class_clauses(
 def instance_conditions(
     components: Sequence[Component], instances: Mapping[str, str], universal: frozenset[str]
 ) -> dict[str, InstanceCondition]:
-    """Return the conditions of strict `forall`s, by variable.
+    """Return the conditions of the strict `forall`s, by variable.
 
-    Of a condition that speaks of other variables, only what must be so in any case is kept: the instance may be related
-    to whatever object of the right class. What is less than the condition only lets a clause count sooner.
+    If a condition mentions other variables, only its necessary part is used: the instance may be related to any object
+    of the right class. A weaker condition can only make a clause count sooner.
     """
     clauses_of: dict[str, list[Clause]] = {}
     classes_of: dict[str, tuple[str, ...]] = {}
@@ -191,12 +191,12 @@ def states_class(literal: Literal) -> bool:
 
 
 def is_asking(clause: Clause, universal: frozenset[str]) -> bool:
-    """Return whether a clause asks for objects: all its variables are bound by `exists`, and it denies nothing."""
+    """Return whether a clause requires objects: all variables are bound by `exists` and no literal is negated."""
     return universal.isdisjoint(clause.variables) and all(map(asks_for_objects, clause.literals))
 
 
 def has_instance(world: World, condition: InstanceCondition) -> bool:
-    """Return whether an object of a world meets a condition."""
+    """Return whether some object in the world meets the condition."""
     everything = remaining = (1 << len(world)) - 1
     for literals in condition.own:
         meeting = 0
@@ -213,7 +213,7 @@ def has_instance(world: World, condition: InstanceCondition) -> bool:
 
 
 class CountingObjects:
-    """Which objects of a world count, for literals of many clauses: each class and condition is looked up once."""
+    """Cached lookup of the objects in a world that belong to a class and of the conditions with an instance."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -221,14 +221,14 @@ class CountingObjects:
         self._has_instances: dict[tuple[InstanceCondition, ...], bool] = {(): True}
 
     def of_classes(self, classes: tuple[str, ...]) -> int:
-        """Return the objects of some classes, as a bit set; all objects if none are given."""
+        """Return the objects of the given classes as a bit set, or all objects if `classes` is empty."""
         objects = self._of_classes.get(classes)
         if objects is None:
             objects = self._of_classes[classes] = of_classes(self._world, classes)
         return objects
 
     def have_instances(self, conditions: tuple[InstanceCondition, ...]) -> bool:
-        """Return whether each condition has an instance."""
+        """Return whether every condition is met by at least one object."""
         is_met = self._has_instances.get(conditions)
         if is_met is None:
             is_met = all(has_instance(self._world, condition) for condition in conditions)
@@ -237,7 +237,7 @@ class CountingObjects:
 
 
 def of_classes(world: World, classes: Sequence[str]) -> int:
-    """Return the objects of some classes, as a bit set; all objects if none are given."""
+    """Return the objects of the given classes as a bit set, or all objects if `classes` is empty."""
     objects = 0
     for name in classes:
         objects |= world.having("Is", name)
@@ -245,7 +245,7 @@ def of_classes(world: World, classes: Sequence[str]) -> int:
 
 
 def describe_condition(condition: InstanceCondition) -> str:
-    """Return a condition in words, such as `red cup`."""
+    """Describe a condition in English, such as `red cup`."""
     conjuncts = condition.own
     classes = [
         " or ".join(word or "" for _, word, _ in literals)
@@ -285,14 +285,14 @@ def _as_atom(literal: Literal) -> Atom:
 
 
 def asks_for_objects(literal: Literal) -> bool:
-    """Return whether a literal asks for objects: an atom about objects that is not denied, a count of one or more."""
+    """Return whether a literal requires objects: a positive atom about objects, or a count of at least one."""
     if isinstance(literal.atom, Count):
         return literal.atom.limits(literal.positive).least > 0
     return literal.positive and bool(literal.atom.variables)
 
 
 class StrictExpansion(NamedTuple):
-    """A formula whose classical reading, in every scene with at least one object, is the strict reading of another."""
+    """A formula whose classical reading matches the strict reading of the original in every non-empty scene."""
 
     formula: Formula  # the formula; every quantifier binds a name of its own
     presence: frozenset[str]  # the variables of the instances that strict `forall`s require, such as `some_x` for `x`
@@ -310,7 +310,7 @@ def expand_strict_forall(formula: Formula) -> StrictExpansion:
 
 
 class _StrictExpander:
-    """One walk through a formula; conditions of strict `forall`s are walked twice, the first time as a copy."""
+    """Expands a formula in a single pass, visiting the condition of each strict `forall` twice."""
 
     def __init__(self, formula: Formula) -> None:
         self.names = FreshNames(require_closed(formula))
@@ -351,7 +351,7 @@ class _StrictExpander:
 
 
 def _count_expanded_literals(formula: Formula) -> int:
-    """Return how many literals the expanded formula will have."""
+    """Return the number of literals in the expanded formula."""
     match formula:
         case Atom():
             return 1

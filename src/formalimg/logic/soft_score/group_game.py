@@ -1,4 +1,4 @@
-"""The minimax game over clauses in a group of scenes: its value in each, for all scenes at once.
+"""Evaluate the minimax game over clauses for a group of scenes in vectorized form.
 
 A score needs the value of the game and not the play. So ties need not be broken, numbers stay small, and every table
 has one more axis, the scenes of the group. Variables are eliminated in the same order in all of them.
@@ -33,22 +33,22 @@ _Candidates: TypeAlias = Mapping[int, NDArray[np.intp]]
 
 
 class _GamePicks(NamedTuple):
-    """The objects that may be best for each variable that `exists` binds, by scene and variable."""
+    """Candidate objects for each variable bound by `exists`, by scene and variable."""
 
     objects: NDArray[np.intp]  # the objects
     missing: BoolArray  # which of these are none
 
     def select(self, scenes: NDArray[np.intp]) -> _GamePicks:
-        """Return those of some of the scenes."""
+        """Return the candidates for a subset of the scenes."""
         return _GamePicks(self.objects[scenes], self.missing[scenes])
 
 
 class TooLargeForGroupsError(Exception):
-    """A table would have more than MAX_GROUP_CELLS, or too large numbers. Never leaves this package."""
+    """Raised if a table would exceed `MAX_GROUP_CELLS` or its numbers would overflow. Internal to this package."""
 
 
 def group_values(component: IndexedComponent, truth: GroupTruth) -> IntArray:
-    """Return the weight of the clauses that count under the best binding, in each scene."""
+    """Return, for each scene, the total weight of the clauses satisfied under the best binding."""
     if not component.kinds:
         return _weight_without_variables(component, truth)
     if component.max_scope > MAX_AXES or _absence_penalty(component) * (len(component.kinds) + 1) >= 2**31:
@@ -78,7 +78,7 @@ def group_values(component: IndexedComponent, truth: GroupTruth) -> IntArray:
 
 
 def _absence_penalty(component: IndexedComponent) -> int:
-    """Return what an object that is not there costs."""
+    """Return the penalty for binding a variable to an absent object."""
     return component.max_payoff + 1
 
 
@@ -91,12 +91,12 @@ def _weight_without_variables(component: IndexedComponent, truth: GroupTruth) ->
 
 
 def _mentions_style(component: IndexedComponent) -> bool:
-    """Return whether a clause about objects also speaks of the style, which shorter clauses leave out."""
+    """Return whether any clause with variables also mentions the style."""
     return any(not literal.scope for clause in component.clauses for literal in clause.literals)
 
 
 def _forall_candidates(bounds: ForallBounds, truth: GroupTruth, component: IndexedComponent) -> NDArray[np.intp]:
-    """Return the objects that may be best for a `forall`, by the literals about each alone."""
+    """Return the candidate objects for a `forall` variable, based on the literals that mention no other variable."""
     payoff_bounds = np.matmul(bounds.bounds, truth.rows(1, bounds.rows)) + bounds.open_weight
     payoff_bounds += (~truth.present * _absence_penalty(component))[:, None, :]
     low, high = payoff_bounds[:, 0], payoff_bounds[:, 1]
@@ -110,7 +110,7 @@ def _forall_candidates(bounds: ForallBounds, truth: GroupTruth, component: Index
 
 
 def _exists_picks(component: IndexedComponent, truth: GroupTruth) -> _GamePicks:
-    """Return the objects that may be best for each variable, by the literals about it."""
+    """Return the candidate objects for each `exists` variable, based on the literals that mention it."""
     rows = [
         [truth.possible_row(*literal) for literal in literals] if kind == "exists" else []
         for kind, literals in zip(component.kinds, component.batches.literal_rows, strict=True)
@@ -125,7 +125,7 @@ def _exists_picks(component: IndexedComponent, truth: GroupTruth) -> _GamePicks:
 
 
 def _condition_applies(bounds: ForallBounds, truth: GroupTruth, candidates: _Candidates) -> BoolArray:
-    """Return in which scenes the condition of a `forall` applies to all its candidates."""
+    """Return the scenes in which every candidate meets the condition of the `forall`."""
     fails = truth.rows(1, bounds.condition)
     fails = np.take_along_axis(fails, candidates[bounds.variable][:, None, :], 2)
     applies: BoolArray = np.logical_not(fails.any(axis=(1, 2)))
@@ -133,7 +133,7 @@ def _condition_applies(bounds: ForallBounds, truth: GroupTruth, candidates: _Can
 
 
 def _largest_table(selected: ClauseBatches, picks: _GamePicks, candidates: _Candidates) -> int:
-    """Return the number of cells of the largest table in one scene."""
+    """Return the number of cells in the largest table needed for one scene."""
     width = picks.objects.shape[2]
     sizes = [
         candidates[variable].shape[1] if variable in candidates else width for variable in range(len(selected.kinds))
@@ -181,7 +181,7 @@ def _game_value(
 
 
 def _batch_payoffs(batch: ClauseBatch, truth: GroupTruth, picks: _GamePicks, candidates: _Candidates) -> _Numbers:
-    """Return the payoff of the clauses of a batch: by scene, a table for each of their scopes."""
+    """Return the payoffs of a batch of clauses by scene, with one table per scope."""
     holds: Any = None
     scenes = np.arange(len(truth.present))[:, None]
     for axes, rows, forall_axes, broadcast, variables in batch.literals:

@@ -1,7 +1,7 @@
-"""Truth tables of literals in a group of scenes, with the scenes along the first axis.
+"""Compute truth tables of literals for a group of scenes, with the scenes along the first axis.
 
-The scenes of a group differ in their number of objects. Each table is as wide as the largest scene needs, and nothing
-holds of the objects that a smaller scene does not have.
+The scenes of a group may have different numbers of objects. Tables are padded to the size of the largest scene, and all
+entries for absent objects are False.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Read: TypeAlias = Callable[[World, CountingObjects], int]
 
 
 class _Rows:
-    """Numbers things as they are first needed."""
+    """Assigns consecutive numbers to keys in order of first use."""
 
     def __init__(self, *first: Hashable) -> None:
         self.numbers: dict[Hashable, int] = {thing: number for number, thing in enumerate(first)}
@@ -35,7 +35,7 @@ class _Rows:
 
 
 class _Requirements(NamedTuple):
-    """The rows that literals with the same number of variables are made of."""
+    """The table rows required by literals with the same number of variables."""
 
     base: Rows  # the row of what each says, without its sign
     negative: BoolArray  # whether it denies that
@@ -44,10 +44,10 @@ class _Requirements(NamedTuple):
 
 
 class GroupLiterals:
-    """What the literals of a formula need from each scene of a group, each thing once; computed once per formula."""
+    """The scene data required by the literals of a formula, deduplicated and computed once per formula."""
 
     def __init__(self, literals: LiteralIndex, atoms: Iterable[Atom] = ()) -> None:
-        """Number what the literals need."""
+        """Assign row numbers to the data required by the literals."""
         assert not literals.counts, "counts are evaluated scene by scene"
         # Most sets are those of a predicate and come first. Others are numbered from the end, where all objects are.
         self._sets = _Rows()
@@ -72,7 +72,7 @@ class GroupLiterals:
         return self._sets.of((literal.predicate, literal.word))
 
     def atom_row(self, atom: Atom, *, swapped: bool = False) -> int:
-        """Return the row of an atom about objects, without its sign; with the second variable first if `swapped`."""
+        """Return the row of an atom about objects, ignoring its sign. If `swapped`, the second variable comes first."""
         names = atom.variables
         if len(set(names)) == 2:
             return 2 * self._predicates.of(atom.predicate) + swapped
@@ -101,7 +101,7 @@ class GroupLiterals:
         )
 
     def tables(self, worlds: Sequence[World], styles: Sequence[str | None]) -> tuple[AtomTables, GroupTruth]:
-        """Return where atoms hold, and where literals hold and count, in several worlds, none of which is empty."""
+        """Return the tables of atoms and literals for several non-empty worlds."""
         counting = [CountingObjects(world) for world in worlds]
         width = max(map(len, worlds))
         group = _group_worlds(worlds)
@@ -150,7 +150,7 @@ class GroupLiterals:
 
 
 class AtomTables(NamedTuple):
-    """Where atoms hold, by scene, row and objects; what is said of pairs that a scene does not have is arbitrary."""
+    """Truth values of atoms by scene, row and objects. Entries for absent objects are arbitrary."""
 
     present: BoolArray  # which objects each scene has
     sets: BoolArray  # atoms of one variable
@@ -159,7 +159,7 @@ class AtomTables(NamedTuple):
 
 
 class GroupTruth(NamedTuple):
-    """Where literals hold and count, by scene, literal and objects."""
+    """Tables of where literals hold and earn credit, by scene, literal and objects."""
 
     present: BoolArray  # which objects each scene has
     of_style: BoolArray  # literals without variables
@@ -170,15 +170,15 @@ class GroupTruth(NamedTuple):
     possible: BoolArray
 
     def possible_row(self, axes: int, row: int, axis: int) -> int:
-        """Return the row among `possible` of a literal and one of its variables."""
+        """Return the row in `possible` for a literal and one of its variables."""
         return row if axes == 1 else self.of_one.shape[1] + axis * self.of_two.shape[1] + row
 
     def rows(self, axes: int, rows: Rows) -> BoolArray:
-        """Return where literals with this many variables hold, by their rows."""
+        """Return the truth tables in the given rows, for literals with `axes` variables."""
         return self[1 + axes].take(rows, 1)
 
     def somewhere_true(self, literals: Sequence[IndexedLiteral]) -> list[bool]:
-        """Return in which scenes at least one of the literals holds and counts for some objects."""
+        """Return, for each scene, whether any of the literals holds and counts for some objects."""
         is_true = np.zeros(len(self.present), np.bool)
         for axes in range(3):
             rows = [literal.row for literal in literals if len(literal.scope) == axes]
@@ -188,12 +188,12 @@ class GroupTruth(NamedTuple):
         return scenes
 
     def select(self, scenes: Rows) -> GroupTruth:
-        """Return the tables of some of the scenes."""
+        """Return the tables for a subset of the scenes."""
         return self if len(scenes) == len(self.present) else GroupTruth(*[table[scenes] for table in self])
 
 
 def _set_reader(key: Hashable) -> _Read:
-    """Return what reads a set: of objects that satisfy a predicate with themselves, or that are of some classes."""
+    """Return a function that reads the set of objects identified by `key` from a world."""
     match key:
         case (str(predicate), True):
             return lambda world, _: objects_with_themselves(world, predicate)
@@ -202,13 +202,13 @@ def _set_reader(key: Hashable) -> _Read:
 
 
 def _group_worlds(worlds: Sequence[World]) -> WorldGroup | None:
-    """Return the worlds as a group; None if they are not of one kind that has groups."""
+    """Return the worlds as a group, or None if they do not share a type that supports groups."""
     grouped: Callable[[Sequence[World]], WorldGroup | None] | None = getattr(type(worlds[0]), "grouped", None)
     return None if grouped is None or len(set(map(type, worlds))) > 1 else grouped(worlds)
 
 
 def _group_pairs(worlds: Sequence[World], group: WorldGroup | None, predicates: Sequence[str], width: int) -> BoolArray:
-    """Return where predicates hold, by world, predicate, first and second object; each also the other way round."""
+    """Return where predicates hold, by world, predicate, first and second object. Each is also stored transposed."""
     group_tables = {} if group is None else group.pairs(predicates)
     tables = np.empty((len(worlds), len(predicates), 2, width, width), np.bool)
     for number, predicate in enumerate(predicates):

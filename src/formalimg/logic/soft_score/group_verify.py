@@ -1,4 +1,4 @@
-"""Verification of a formula in a group of scenes: whether it holds in each, for all scenes at once.
+"""Verify a formula in a group of scenes in vectorized form.
 
 What a formula says is computed from its parts, as truth tables with the scenes along the first axis and one axis for
 each free variable. What is said of a variable alone comes first: it leaves few objects that the variable may stand for,
@@ -33,18 +33,18 @@ _Scope: TypeAlias = tuple[int, ...]
 
 
 class TooWideForGroupsError(Exception):
-    """A table would have too many cells: the scenes have to be verified one by one."""
+    """Raised if a table would have too many cells. The scenes must then be verified one by one."""
 
 
 class _Picks(NamedTuple):
-    """The objects that a variable may stand for in each scene, and how many of these a scene has."""
+    """The candidate objects for a variable in each scene, and a mask of the valid ones."""
 
     objects: NDArray[np.intp]
     valid: BoolArray
 
 
 class _Group(NamedTuple):
-    """The scenes: where atoms hold, and what each variable may stand for."""
+    """A group of scenes with the truth tables of atoms and the candidates for each variable."""
 
     atoms: AtomTables
     scenes: NDArray[np.intp]
@@ -56,17 +56,17 @@ _Compute: TypeAlias = Callable[[_Group], list[BoolArray]]
 
 
 class _Claim(NamedTuple):
-    """A part of a formula: the variables of its tables, and how to compute them."""
+    """The evaluation plan for a part of a formula: the scopes of its tables and a function to compute them."""
 
     scopes: tuple[_Scope, ...]
     compute: _Compute
 
 
 class GroupVerifier:
-    """A formula to be verified in groups of scenes."""
+    """Verifies a formula in groups of scenes."""
 
     def __init__(self, formula: Formula, semantics: Semantics, literals: GroupLiterals) -> None:
-        """Plan the computation."""
+        """Plan the evaluation of the formula."""
         self._strict = semantics == "strict"
         self._literals = literals
         self._numbers = {name: number for number, name in enumerate(bound_variables(formula))}
@@ -81,7 +81,7 @@ class GroupVerifier:
         )
 
     def holds(self, atoms: AtomTables) -> list[bool]:
-        """Return in which scenes, none of which is empty, the formula holds."""
+        """Return, for each scene, whether the formula holds. No scene may be empty."""
         verdicts = np.ones(len(atoms.present), np.bool)
         for table in self._claim.compute(_Group(atoms, np.arange(len(verdicts)), self._picks(atoms))):
             verdicts &= table
@@ -153,7 +153,7 @@ class GroupVerifier:
         return _Claim((scope,), read)
 
     def _leave_alone(self, claims: Sequence[Formula], places: Sequence[int]) -> list[_Claim]:
-        """Note what claims say of single variables, all of which are bound here, and plan the others."""
+        """Record the claims about a single bound variable, and plan the remaining claims."""
         planned = []
         for claim in claims:
             atom = claim.body if isinstance(claim, Not) else claim
@@ -165,7 +165,7 @@ class GroupVerifier:
         return planned
 
     def _plan_block(self, variables: Sequence[str], claims: Sequence[Formula]) -> _Claim:
-        """Plan `exists` over a conjunction: each variable is eliminated from the tables that have it."""
+        """Plan `exists` over a conjunction by eliminating each variable in turn."""
         remaining = [self._numbers[name] for name in variables]
         parts = [*self._leave_alone(claims, remaining), *[_plan_valid(bound) for bound in remaining]]
         scopes = [scope for part in parts for scope in part.scopes]
@@ -192,7 +192,7 @@ class GroupVerifier:
         return _Claim(tuple(open_tables.values()), compute)
 
     def _plan_forall(self, variable: int, antecedent: Formula | None, consequent: Formula) -> _Claim:
-        """Plan `forall` for each table of its consequent; read strictly, its condition also has an instance."""
+        """Plan `forall` for each table of its consequent. Strict semantics also need an instance of its condition."""
         conditions = [] if antecedent is None else antecedent.parts if isinstance(antecedent, And) else [antecedent]
         condition = self._all([_plan_valid(variable), *self._leave_alone(conditions, [variable])])
         body = self._plan(consequent)
@@ -215,7 +215,7 @@ class GroupVerifier:
         return _Claim(tuple(scopes), compute)
 
     def _all(self, claims: Sequence[_Claim], connective: Callable[[Any, Any], Any] = and_) -> _Claim:
-        """Plan one table that is true where all claims are, or with `or_` where some claim is."""
+        """Plan a single table that combines all claims with the given connective."""
         if connective is or_:
             claims = [self._all([claim]) for claim in claims]
         join = self._join([scope for claim in claims for scope in claim.scopes])
@@ -240,13 +240,13 @@ class GroupVerifier:
 
 
 class _Join(NamedTuple):
-    """Tables that are combined to one: its variables, and how each is spread over them."""
+    """A combination of tables: the variables of the result and the broadcast index of each table."""
 
     scope: _Scope
     spread: tuple[tuple[slice | None, ...], ...]
 
     def combine(self, tables: Sequence[BoolArray], connective: Callable[[Any, Any], Any] = and_) -> BoolArray:
-        """Return where all tables are true, or with `or_` where some table is."""
+        """Combine the tables elementwise with the given connective."""
         combined: BoolArray = reduce(
             connective, [table[spread] for table, spread in zip(tables, self.spread, strict=True)]
         )
@@ -254,13 +254,13 @@ class _Join(NamedTuple):
 
 
 def _any_along(table: BoolArray, axis: int) -> BoolArray:
-    """Return where the table is true for some object of a variable."""
+    """Reduce a table along an axis by logical OR."""
     reduced: BoolArray = np.logical_or.reduce(table, axis=axis)
     return reduced
 
 
 def _plan_valid(variable: int) -> _Claim:
-    """Return the claim that a variable stands for one of its objects."""
+    """Return a claim that restricts a variable to its valid candidates."""
     return _Claim(((variable,),), lambda group: [group.picks[variable].valid])
 
 

@@ -1,4 +1,4 @@
-"""Minimax game over clauses: `exists` picks objects so that many clauses hold, `forall` so that few do.
+"""Play the minimax game over clauses, in which `exists` maximizes and `forall` minimizes the clauses that hold.
 
 The players move in the order of the prefix, and each knows the moves before. The value of a position is computed
 without trying all plays: the last variable is eliminated first, by the best number for its player, and what is left is
@@ -58,18 +58,18 @@ _MAX_BATCH_CELLS = 200_000
 
 
 class TooEntangledError(Exception):
-    """A game would take more than MAX_WORK. Never leaves this package."""
+    """Raised if a game would take more than `MAX_WORK` steps. Internal to this package."""
 
 
 class Move(NamedTuple):
-    """The object that a player picks, and the value of the game after it."""
+    """The object picked by a player and the resulting value of the game."""
 
     obj: int
     value: int
 
 
 def minimax_play(component: IndexedComponent, truth: TruthTables) -> list[int]:
-    """Return the object that each variable stands for if both players play best; of equally good objects the first."""
+    """Return the object picked for each variable under optimal play, choosing the first object on ties."""
     if truth.objects == 1:
         return [0] * len(component.kinds)
     if component.max_scope > MAX_AXES:
@@ -96,7 +96,7 @@ def minimax_play(component: IndexedComponent, truth: TruthTables) -> list[int]:
 
 
 def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells: int) -> list[int] | None:
-    """Return the play as `minimax_play` does; None if a table would have more than `max_cells`."""
+    """Return the same play as `minimax_play`, or None if a table would have more than `max_cells` cells."""
     objects, kinds = truth.objects, component.kinds
     if objects**component.max_scope > max_cells:
         return None
@@ -131,16 +131,16 @@ def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells:
 
 
 def _forall_candidates(bounds: ForallBounds, truth: TruthTables, unit: int, ties: IntArray) -> list[int]:
-    """Return the objects that may be best for a `forall`, by the literals about each alone.
+    """Return the candidate objects for a `forall` variable, based on the literals that mention no other variable.
 
-    Mostly, these are the objects to which its condition applies: others break no clause.
+    These are usually the objects that meet the condition of the `forall`, since other objects violate no clause.
     """
     low, high = (bounds.bounds @ truth.rows(1, bounds.rows) + bounds.open_weight) * unit + ties
     return _possible_minima(low, high)
 
 
 def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
-    """Return the objects that can have the smallest payoff, given the bounds of each."""
+    """Return the objects that may have the smallest payoff, given lower and upper bounds."""
     possible = low < high.min()
     possible[high.argmin()] = True
     objects: list[int] = possible.nonzero()[0].tolist()
@@ -148,12 +148,12 @@ def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
 
 
 def _condition_applies(bounds: ForallBounds, truth: TruthTables, candidates: Candidates) -> bool:
-    """Return whether the condition of a `forall` applies to all its candidates."""
+    """Return whether every candidate meets the condition of the `forall`."""
     return not truth.rows(1, bounds.condition).take(candidates[bounds.variable], 1).any()
 
 
 def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntArray], candidates: Candidates) -> None:
-    """Leave out more objects that cannot be best for a `forall`, in place, by all tables with the variable."""
+    """Remove, in place, further `forall` candidates that cannot be optimal according to any table with the variable."""
     low: Any = 0
     high: Any = 0
     touching = [(number, scope.index(variable)) for number, scope in enumerate(scopes) if variable in scope]
@@ -167,7 +167,7 @@ def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntA
 
 
 def _largest_sum(steps: Sequence[EliminationStep], candidates: Candidates) -> int:
-    """Return the number of cells of the largest sum."""
+    """Return the number of cells in the largest sum."""
     sizes = [len(objects) for objects in candidates]
     return max([prod([sizes[variable] for variable in step.scope]) for step in steps])
 
@@ -186,7 +186,7 @@ def _sum_side(side: StepSide, tables: Sequence[IntArray]) -> IntArray:
 
 
 def _eliminate_variable(step: EliminationStep, summed: Sequence[IntArray]) -> IntArray:
-    """Return the value of positions once a variable, that of the first axis, is picked best."""
+    """Eliminate the variable on the first axis by taking the maximum or minimum of the summed payoffs."""
     better = np.maximum if step.maximize else np.minimum
     best: IntArray
     if len(summed) == 1:
@@ -204,7 +204,7 @@ def _eliminate_variable(step: EliminationStep, summed: Sequence[IntArray]) -> In
 
 
 def _trace_play(steps: Sequence[EliminationStep], sides: Sequence[Sequence[IntArray]]) -> list[int]:
-    """Return what each variable stands for, from the payoffs of its picks."""
+    """Return the object picked for each variable, reconstructed from the payoffs of the elimination steps."""
     play: list[Any] = [slice(None)] * len(steps)
     for step, summed in zip(reversed(steps), reversed(sides), strict=True):
         row: Any = None
@@ -218,7 +218,7 @@ def _trace_play(steps: Sequence[EliminationStep], sides: Sequence[Sequence[IntAr
 def _add_payoffs(
     selected: ClauseBatches, truth: TruthTables, candidates: Candidates, unit: int, tables: list[IntArray]
 ) -> None:
-    """Add the payoffs of clauses: to the table of a variable, or as tables of several."""
+    """Add the payoffs of clauses to single-variable tables in place, and append tables for larger scopes."""
     for batch in selected.batches:
         at_once = truth.objects ** len(batch.scopes[0]) * len(batch.weights) <= _MAX_BATCH_CELLS
         compute = batch.payoffs if at_once else batch.payoffs_by_clause
@@ -232,7 +232,7 @@ def _add_payoffs(
 
 @lru_cache(maxsize=1024)
 def _tie_breakers(kinds: tuple[QuantifierKind, ...], objects: int, broken: bool) -> tuple[IntArray, ...]:
-    """Return, for each variable, by how little an earlier object is better for its player; zeros if not `broken`."""
+    """Return small payoffs that make each player prefer earlier objects on ties, or zeros if `broken` is False."""
     later = np.arange(objects) if broken else np.zeros(objects, np.int64)
     ranks = [objects**position if broken else 1 for position in reversed(range(len(kinds)))]
     return tuple([later * (-rank if kind == "exists" else rank) for kind, rank in zip(kinds, ranks, strict=True)])
@@ -248,7 +248,7 @@ class _Minimax:
         self.work_left = MAX_WORK
 
     def compact(self, payoffs: Sequence[Payoff]) -> list[Payoff]:
-        """Return the same payoffs, those of the same variables in one table where that is small enough."""
+        """Combine payoffs over the same variables into single tables where these are small enough."""
         tables: dict[tuple[int, ...], NumberArray] = {}
         wide: list[Payoff] = []
         for payoff in payoffs:
@@ -260,7 +260,7 @@ class _Minimax:
         return [*(PayoffTable(variables, values) for variables, values in tables.items()), *wide]
 
     def move(self, variable: int, later: Sequence[int], payoffs: Sequence[Payoff]) -> Move:
-        """Return the best move, if the later variables are played best."""
+        """Return the best move for a variable, assuming optimal play of the later variables."""
         self.spend(payoffs)
         order = self.order(later, payoffs)
         if order is None:
@@ -273,10 +273,10 @@ class _Minimax:
         return Move(obj, int(values[obj]))
 
     def order(self, later: Sequence[int], payoffs: Sequence[Payoff]) -> list[int] | None:
-        """Return the order in which to eliminate the later variables; None if a table would be too large.
+        """Return the elimination order of the later variables, or None if a table would be too large.
 
-        The last ones go first. Of neighbours in the prefix that belong to the same player, whose order does not matter,
-        the one which leaves the smallest table.
+        Later variables are eliminated first. Among adjacent variables of the same player, whose order does not matter,
+        the one that leaves the smallest table is eliminated first.
         """
         scopes = [frozenset(payoff.variables) for payoff in payoffs]
         remaining = list(later)
@@ -300,7 +300,7 @@ class _Minimax:
         return order
 
     def eliminate(self, variable: int, payoffs: Sequence[Payoff]) -> list[Payoff]:
-        """Return the payoffs if the variable is played last and best."""
+        """Return the remaining payoffs after optimal play of the variable."""
         touching: list[Payoff] = []
         untouched: list[Payoff] = []
         for payoff in payoffs:
@@ -323,7 +323,7 @@ class _Minimax:
         return [*untouched, PayoffTable(remaining_variables, best)]
 
     def branch(self, variable: int, later: Sequence[int], payoffs: Sequence[Payoff]) -> Move:
-        """Return the best move, by fixing the variable to one object after the other."""
+        """Find the best move by trying every object for the variable."""
         maximize = self.kinds[variable] == "exists"
         following = self.next_branch_variable(later, payoffs)
         rest = [candidate for candidate in later if candidate != following]
@@ -342,7 +342,7 @@ class _Minimax:
         return best
 
     def next_branch_variable(self, later: Sequence[int], payoffs: Sequence[Payoff]) -> int:
-        """Return the variable with most neighbours, of those that one player picks in a row and may be next."""
+        """Return the variable with the most neighbours among those that may be picked next."""
         end = 1
         while end < len(later) and self.kinds[later[end]] == self.kinds[later[0]]:
             end += 1
@@ -361,7 +361,7 @@ class _Minimax:
 
 
 def _sum_payoffs(payoffs: Sequence[Payoff], variables: Sequence[int]) -> NumberArray:
-    """Return the sum of payoffs as an array over these variables."""
+    """Return the sum of the payoffs as an array over the given variables."""
     total = payoffs[0].broadcast(variables)
     for payoff in payoffs[1:]:
         total = total + payoff.broadcast(variables)
@@ -369,7 +369,7 @@ def _sum_payoffs(payoffs: Sequence[Payoff], variables: Sequence[int]) -> NumberA
 
 
 def _split_connected(variable: int, payoffs: Sequence[Payoff]) -> tuple[list[Payoff], list[Payoff]]:
-    """Return the payoffs linked to a variable, directly or through others; and the rest."""
+    """Split the payoffs into those connected to the variable, directly or indirectly, and the rest."""
     reached = {variable}
     near: list[Payoff] = []
     far = list(payoffs)

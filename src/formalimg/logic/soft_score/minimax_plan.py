@@ -1,4 +1,4 @@
-"""Plan of the minimax game over clauses: clause batches and the order of variable elimination.
+"""Plan the minimax game: batch the clauses and choose the order of variable elimination.
 
 Clauses of the same layout are evaluated in one batch, which is what makes small games fast. The plan does not depend on
 the scene, so it is computed once per component.
@@ -33,7 +33,7 @@ Candidates: TypeAlias = list[Sequence[int]]
 
 
 class StepTable(NamedTuple):
-    """A table, and how it is laid out over the variables of a step."""
+    """A table with its layout over the variables of an elimination step."""
 
     table: int  # its number
     transpose: tuple[int, ...] | None  # the order of its axes; None if as they are
@@ -41,14 +41,14 @@ class StepTable(NamedTuple):
 
 
 class StepSide(NamedTuple):
-    """Tables that are summed with each other first."""
+    """Tables that are summed together before they are combined with the other side."""
 
     tables: tuple[StepTable, ...]  # the tables
     axes: tuple[int | None, ...]  # for each variable of the step, itself if one of the tables has it, else None
 
 
 class EliminationStep(NamedTuple):
-    """The elimination of one variable."""
+    """A step that eliminates one variable."""
 
     variable: int  # which
     # the variables of the tables that have it, itself first: along the first axis numbers lie far apart in memory,
@@ -62,10 +62,10 @@ class EliminationStep(NamedTuple):
 def elimination_steps(
     kinds: tuple[QuantifierKind, ...], scopes: tuple[Scope, ...], reorder: bool
 ) -> tuple[EliminationStep, ...]:
-    """Return the steps that eliminate all variables of a game.
+    """Return the steps that eliminate all variables of the game.
 
-    The last variables go first. If `reorder`, of neighbours in the prefix that belong to the same player, whose order
-    does not change the value of the game, the one that joins the fewest variables goes first.
+    Later variables are eliminated first. If `reorder`, adjacent variables of the same player may be swapped, which does
+    not change the value of the game, and the variable that joins the fewest others is eliminated first.
     """
     tables = list(enumerate(scopes))
     remaining = list(range(len(kinds)))
@@ -90,7 +90,7 @@ def elimination_steps(
 
 
 def _split_sides(tables: Sequence[tuple[int, Scope]], scope: Scope) -> tuple[StepSide, ...]:
-    """Return one side if a single table has all variables, else two that do not: their sum is large."""
+    """Split tables into one side if a single table covers the scope, and otherwise into two smaller sides."""
     remaining = sorted(tables, key=lambda table: (-len(table[1]), table[1]))
     sides: list[list[tuple[int, Scope]]] = []
     while remaining:
@@ -121,7 +121,7 @@ def _step_table(number: int, table_scope: Scope, scope: Scope) -> StepTable:
 
 
 class LiteralBatch(NamedTuple):
-    """The literals at one position in the clauses of a batch."""
+    """The literals at the same position in each clause of a batch."""
 
     axes: int  # how many variables each has
     rows: Rows  # the rows of their truth tables, clause by clause
@@ -131,7 +131,7 @@ class LiteralBatch(NamedTuple):
 
 
 class ClauseBatch(NamedTuple):
-    """Clauses of the same layout."""
+    """Clauses with the same layout."""
 
     literals: tuple[LiteralBatch, ...]  # their literals: the first of each clause, the second of each, and so on
     weights: IntArray  # the weight of each clause, as a column
@@ -139,12 +139,12 @@ class ClauseBatch(NamedTuple):
     starts: Rows  # the first clause of each scope
 
     def payoffs(self, truth: TruthTables, candidates: Candidates, unit: int) -> IntArray:
-        """Return the payoff of the clauses: a table for each of their scopes."""
+        """Return the payoffs of the clauses, with one table per scope."""
         payoff: IntArray = self._where_true(truth, candidates, slice(None)) * (self.weights * unit)
         return payoff if len(self.scopes) == len(payoff) else np.add.reduceat(payoff, self.starts)
 
     def payoffs_by_clause(self, truth: TruthTables, candidates: Candidates, unit: int) -> list[IntArray]:
-        """Return the same clause by clause, which takes less memory."""
+        """Return the same payoffs as `payoffs`, computed clause by clause to use less memory."""
         tables: list[Any] = [0] * len(self.scopes)
         for clause in range(len(self.weights)):
             scope = int(np.searchsorted(self.starts, clause, side="right")) - 1
@@ -153,7 +153,7 @@ class ClauseBatch(NamedTuple):
         return tables
 
     def _where_true(self, truth: TruthTables, candidates: Candidates, chosen: slice) -> BoolArray:
-        """Return where some of the clauses hold."""
+        """Return where each of the chosen clauses holds."""
         combined: Any = None
         for axes, rows, forall_axes, broadcast, _ in self.literals:
             table = truth.rows(axes, rows[chosen])
@@ -166,7 +166,7 @@ class ClauseBatch(NamedTuple):
 
 
 class ForallBounds(NamedTuple):
-    """Bounds on the payoff of a pick for a variable bound by `forall`, from the literals about it alone."""
+    """Payoff bounds for each object of a `forall` variable, based on the literals that mention no other variable."""
 
     variable: int  # which
     rows: Rows  # the rows of these literals
@@ -177,30 +177,30 @@ class ForallBounds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClauseBatches:
-    """All clauses of a component, in batches."""
+    """All clauses of a component, grouped into batches."""
 
     kinds: tuple[QuantifierKind, ...]  # the player of each variable
     batches: tuple[ClauseBatch, ...]  # the clauses
 
     @cached_property
     def scopes(self) -> tuple[Scope, ...]:
-        """The variables of each table of the game: first each variable alone, then those that clauses join."""
+        """The scope of each table in the game: first the single variables, then the scopes of larger clauses."""
         alone = [(variable,) for variable in range(len(self.kinds))]
         return (*alone, *(scope for batch in self.batches for scope in batch.scopes if len(scope) > 1))
 
     @cached_property
     def reordered_steps(self) -> tuple[EliminationStep, ...]:
-        """The elimination steps in the best order."""
+        """Elimination steps in the cheapest order."""
         return elimination_steps(self.kinds, self.scopes, True)
 
     @cached_property
     def prefix_steps(self) -> tuple[EliminationStep, ...]:
-        """The elimination steps in the order of the prefix."""
+        """Elimination steps in prefix order."""
         return elimination_steps(self.kinds, self.scopes, False)
 
 
 class _ScopedWeight(NamedTuple):
-    """A clause, or one of its literals about a class, and its weight."""
+    """A weighted clause, or a weighted class literal of a clause."""
 
     literals: tuple[IndexedLiteral, ...]
     scope: Scope
@@ -208,7 +208,7 @@ class _ScopedWeight(NamedTuple):
 
 
 class ComponentBatches:
-    """A component, in batches.
+    """The batches of clauses of a component.
 
     Attributes:
         unconditional: its clauses.
@@ -217,7 +217,7 @@ class ComponentBatches:
     """
 
     def __init__(self, component: IndexedComponent) -> None:
-        """Batch the clauses of a component."""
+        """Group the clauses of a component into batches."""
         kinds = component.kinds
         self._weighted = _collect_weights(component)
         self.unconditional = _batch_clauses(kinds, self._weighted)
@@ -239,7 +239,7 @@ class ComponentBatches:
 
     @cached_property
     def conditional(self) -> ClauseBatches:
-        """Its clauses where the conditions of all `forall`s apply, which makes them shorter."""
+        """The clauses, shortened under the assumption that the conditions of all `forall`s are met."""
         failing = {((bounds.variable,), int(row)) for bounds in self.forall_bounds for row in bounds.condition}
         if not failing:
             return self.unconditional
@@ -253,7 +253,7 @@ class ComponentBatches:
 
 
 def _collect_weights(component: IndexedComponent) -> list[_ScopedWeight]:
-    """Return what has a payoff, each once: clauses, and their literals about classes."""
+    """Return the weighted clauses and class literals of a component, merging duplicates."""
     by_literals: dict[object, _ScopedWeight] = {}
 
     def add(literals: tuple[IndexedLiteral, ...], scope: Scope, weight: int) -> None:

@@ -1,4 +1,4 @@
-"""Payoffs of clauses: tables of literals and counts in a scene, and those over which the best binding is computed."""
+"""Build payoff tables for the literals, counts and clauses of a formula in a scene."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ BoolArray: TypeAlias = NDArray[np.bool]
 
 
 class PayoffTable(NamedTuple):
-    """A number for each choice of objects for some variables, which are indexed in the order of the prefix."""
+    """Payoffs for each assignment to a set of variables, which are indexed in prefix order."""
 
     variables: tuple[int, ...]
     values: NumberArray
 
     @property
     def layers(self) -> int:
-        """How many arrays are added to broadcast it."""
+        """Number of arrays combined by `broadcast`."""
         return 1
 
     def fix(self, variable: int, obj: int) -> PayoffTable:
-        """Return what is left once a variable stands for an object."""
+        """Return the payoffs with a variable fixed to an object."""
         if variable not in self.variables:
             return self
         at = self.variables.index(variable)
@@ -43,19 +43,19 @@ class PayoffTable(NamedTuple):
         return PayoffTable(self.variables[:at] + self.variables[at + 1 :], self.values[index])
 
     def broadcast(self, variables: Sequence[int]) -> NumberArray:
-        """Return the numbers as an array over more variables, of length 1 where they do not matter."""
+        """Return the values as an array over `variables`, with axes of length 1 for variables that do not occur."""
         lengths = iter(self.values.shape)
         return self.values.reshape([next(lengths) if variable in self.variables else 1 for variable in variables])
 
     def bounds(self) -> tuple[int, int]:
-        """Return the smallest and the largest number."""
+        """Return the smallest and largest values."""
         return int(self.values.min()), int(self.values.max())
 
 
 class ClausePayoff(NamedTuple):
-    """The payoff of a clause: its weight where one of its literals holds, 0 elsewhere. Needs no array of its own.
+    """Payoff of a clause, computed on demand: its weight where any of its literals holds, otherwise 0.
 
-    With counts, literals have their shares of CREDIT_UNIT instead, and the best of them counts.
+    If there are counts, each literal has a share of CREDIT_UNIT and the largest share is used.
     """
 
     variables: tuple[int, ...]
@@ -64,11 +64,11 @@ class ClausePayoff(NamedTuple):
 
     @property
     def layers(self) -> int:
-        """How many arrays are combined to broadcast it."""
+        """Number of arrays combined by `broadcast`."""
         return len(self.literals)
 
     def fix(self, variable: int, obj: int) -> ClausePayoff:
-        """Return what is left once a variable stands for an object."""
+        """Return the payoff with a variable fixed to an object."""
         if variable not in self.variables:
             return self
         literals = tuple(literal.fix(variable, obj) for literal in self.literals)
@@ -77,14 +77,14 @@ class ClausePayoff(NamedTuple):
         )
 
     def broadcast(self, variables: Sequence[int]) -> NumberArray:
-        """Return the payoff as an array over more variables, of length 1 where they do not matter."""
+        """Return the payoff as an array over `variables`, with axes of length 1 for variables that do not occur."""
         holds = self.literals[0].broadcast(variables)
         for literal in self.literals[1:]:
             holds = np.maximum(holds, literal.broadcast(variables))  # of booleans, this is `or`
         return holds * self.weight
 
     def bounds(self) -> tuple[int, int]:
-        """Return a lower and an upper bound of the payoff."""
+        """Return lower and upper bounds of the payoff."""
         certain = max(int(literal.values.min()) for literal in self.literals)
         possible = max(int(literal.values.max()) for literal in self.literals)
         return int(self.weight) * certain, int(self.weight) * possible
@@ -94,10 +94,10 @@ Payoff: TypeAlias = PayoffTable | ClausePayoff
 
 
 class TruthTables:
-    """Truth tables of literals in a world; each atom is read once."""
+    """Truth tables of literals in a world. Each atom is evaluated only once."""
 
     def __init__(self, world: World, style: str | None, literals: LiteralIndex, semantics: Semantics) -> None:
-        """Read the truth tables of all literals."""
+        """Compute the truth tables of all literals."""
         self.objects = len(world)
         of_style, of_one, of_two, counts = literals
         counting = CountingObjects(world)
@@ -111,11 +111,11 @@ class TruthTables:
             self.counts = CountTables(world, style, semantics, counts, counting)
 
     def rows(self, axes: int, rows: NDArray[np.intp]) -> BoolArray:
-        """Return where literals with this many variables hold, stacked, by their rows."""
+        """Return the stacked truth tables in the given rows, for literals with `axes` variables."""
         return self._rows[axes].take(rows, 0)
 
     def is_true(self, literal: IndexedLiteral, play: Sequence[int]) -> bool:
-        """Return whether a literal holds if the variables stand for these objects."""
+        """Return whether a literal holds under the given play."""
         scope = literal.scope
         if literal.is_count:
             return self.credit(literal, play) == CREDIT_UNIT
@@ -128,16 +128,16 @@ class TruthTables:
         return holds
 
     def credit(self, literal: IndexedLiteral, play: Sequence[int]) -> int:
-        """Return what a count is worth if the variables stand for these objects: CREDIT_UNIT if it holds."""
+        """Return the credit of a count under the given play, up to `CREDIT_UNIT` if it holds."""
         assert self.counts is not None
         return int(self.counts.tables[literal.row][tuple([play[variable] for variable in literal.scope])])
 
     def closeness(self, literals: Sequence[IndexedLiteral], play: Sequence[int]) -> int:
-        """Return what the counts of a clause that fails are worth: the closest of them."""
+        """Return the highest credit of any count in a failing clause."""
         return max([self.credit(literal, play) for literal in literals if literal.is_count], default=0)
 
     def where(self, literal: IndexedLiteral) -> BoolArray:
-        """Return where a literal holds, by its variables in the order of the prefix; a count, where it is worth any."""
+        """Return the truth table of a literal, with axes in prefix order. A count is true where it earns any credit."""
         table: BoolArray
         if literal.is_count:
             assert self.counts is not None
@@ -147,10 +147,10 @@ class TruthTables:
         return table
 
     def clause_payoffs(self, component: IndexedComponent) -> list[Payoff]:
-        """Return the payoffs of the clauses of a component.
+        """Return the payoffs of all clauses in a component.
 
-        A clause counts more than all classes together: so a best play satisfies the most clauses, and among such plays
-        the most literals about classes.
+        A clause pays more than all class literals together. The best play therefore maximizes satisfied clauses first
+        and class literals second.
         """
         numbers: type[np.integer] = np.int16 if component.max_payoff < 2**15 else np.int64
         payoffs: list[Payoff] = []
@@ -167,7 +167,7 @@ class TruthTables:
         return payoffs
 
     def _worth(self, literal: IndexedLiteral, credit_unit: int) -> NumberArray:
-        """Return what a literal is worth: whether it holds, or its shares of the unit if there are counts."""
+        """Return the value of a literal: its truth table, scaled to `credit_unit` if there are counts."""
         if credit_unit == 1:
             return self.where(literal)
         if not literal.is_count:
@@ -181,7 +181,7 @@ def _style_counts(style: str | None, literal: LiteralKey, counting: CountingObje
 
 
 def _rows_of_one(world: World, literals: Iterable[LiteralKey], counting: CountingObjects) -> BoolArray:
-    """Return where literals of one variable hold and count, a row for each."""
+    """Return a row for each literal of one variable, indicating where it holds and counts."""
     everything = (1 << len(world)) - 1
     sets = []
     for predicate, word, positive, written, (classes, instances) in literals:
@@ -197,7 +197,7 @@ def _rows_of_one(world: World, literals: Iterable[LiteralKey], counting: Countin
 
 
 def objects_with_themselves(world: World, predicate: str) -> int:
-    """Return the objects for which a predicate of two variables holds with themselves, as a bit set."""
+    """Return, as a bit set, the objects that are related to themselves by a binary predicate."""
     if predicate == DISTINCT:
         return 0
     singles = [1 << obj for obj in range(len(world))]
@@ -205,7 +205,7 @@ def objects_with_themselves(world: World, predicate: str) -> int:
 
 
 def _rows_of_two(world: World, literals: Collection[LiteralKey], counting: CountingObjects) -> BoolArray:
-    """Return where literals of two variables hold and count, a table for each."""
+    """Return a table for each literal of two variables, indicating where it holds and counts."""
     width = len(world)
     if not literals:
         return np.zeros((0, width, width), np.bool)
@@ -236,14 +236,14 @@ def _rows_of_two(world: World, literals: Collection[LiteralKey], counting: Count
 
 
 def pairs_by_sets(world: World, predicate: str) -> BoolArray:
-    """Return where a predicate holds, by first and second object."""
+    """Return the truth table of a binary predicate, by first and second object."""
     width = len(world)
     everything = (1 << width) - 1
     return bits_to_rows([world.seconds(predicate, 1 << obj, everything) for obj in range(width)], width)
 
 
 def bits_to_rows(sets: Sequence[int], width: int) -> BoolArray:
-    """Return bit sets as rows of booleans."""
+    """Convert bit sets to rows of a boolean array."""
     octets = (width + 7) // 8
     packed = b"".join([objects.to_bytes(octets, "little") for objects in sets])
     bits = np.unpackbits(np.frombuffer(packed, np.uint8).reshape(len(sets), octets), axis=1, bitorder="little")
@@ -255,11 +255,11 @@ MAX_COUNT_CELLS = 1_000_000
 
 
 class TooManyCountsError(Exception):
-    """The table of a count would be too large, or take too many steps to fill. Never leaves this package."""
+    """Raised if the table of a count would be too large or too slow to compute. Internal to this package."""
 
 
 class CountTables:
-    """What counts are worth in a world, as parts of CREDIT_UNIT.
+    """Credits of counts in a world, as integer fractions of `CREDIT_UNIT`.
 
     Attributes:
         tables: a table for each count; CREDIT_UNIT where it holds, and less where it fails.
@@ -273,7 +273,7 @@ class CountTables:
         counts: Collection[CountKey],
         counting: CountingObjects,
     ) -> None:
-        """Fill the tables of all counts."""
+        """Compute the tables of all counts."""
         self._evaluator = Evaluator(DistinguishingWorld(world), semantics, style)
         self._objects = len(world)
         try:
@@ -282,7 +282,7 @@ class CountTables:
             raise TooManyCountsError from None
 
     def found(self, count: Count, binding: Mapping[str, int]) -> int:
-        """Return the objects that a count finds, as a bit set."""
+        """Return the objects that satisfy the body of a count, as a bit set."""
         expanded = _expand_count(count)
         free = {name: obj for name, obj in binding.items() if name != count.variable.name}
         return self._evaluator.selected(expanded.variable.name, (), [expanded.body], free)
@@ -306,7 +306,7 @@ class CountTables:
 
 
 def _expand_count(count: Count) -> Count:
-    """Return the count with `distinct` said of pairs, as the evaluator needs it."""
+    """Expand `distinct` atoms in a count into pairs, as required by the evaluator."""
     expanded = expand_distinct(count)
     assert isinstance(expanded, Count)
     return expanded

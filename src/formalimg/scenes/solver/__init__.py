@@ -1,1 +1,1 @@
-"""Solver: turn formulas into witness scenes, or prove that none exists."""
+"""Solve formulas: find a witness scene or prove that none exists."""

@@ -1,4 +1,4 @@
-"""Appearance of witness scenes: classes, colours and aspect ratios that the formula leaves open.
+"""Choose classes, colours and aspect ratios that the formula leaves open in witness scenes.
 
 Words are sampled by seed, so that scenes are varied; boxes get the aspect ratio in which their class looks natural.
 """
@@ -23,9 +23,9 @@ from formalimg.scenes.solver.instantiation import OTHER_WORD
 def assign_words(
     boxes: Sequence[Box], words: Sequence[Mapping[str, str]], mentioned: Mapping[str, Sequence[str]], seed: int
 ) -> list[SceneObject]:
-    """Return objects with these boxes and words.
+    """Create objects with the given boxes, sampling any words that the formula leaves open.
 
-    Words that the formula leaves open are sampled, each at most once until all have been used.
+    Each word is sampled at most once until all words have been used.
     """
     rng = random.Random(f"looks {seed}")
     known_words = vocabulary("knolling").words
@@ -45,12 +45,12 @@ def assign_words(
 
 
 def find_unmentioned_style(mentioned: Sequence[str]) -> str:
-    """Return a style that the formula does not mention."""
+    """Return a style that is not among the mentioned ones."""
     return next((style for style in vocabulary("natural").words["style"] if style not in mentioned), "plain")
 
 
 def _sample_words(words: Sequence[str], rng: random.Random) -> Iterator[str]:
-    """Yield words without replacement, starting over when all have been used."""
+    """Yield words at random, repeating a word only after all others have been used."""
     while True:
         yield from reversed(rng.sample(words, len(words)) if words else ["thing"])
 
@@ -65,9 +65,9 @@ _MAX_SIDE = 420
 
 
 def fit_aspects(formula: Formula, scene: Scene, reading: Reading, style: str | None) -> Scene:
-    """Return the scene with boxes in the natural aspect ratio of their class, as far as the formula holds as clearly.
+    """Adjust boxes to the natural aspect ratios of their classes where the formula still holds by the same margin.
 
-    Centres do not move, so rows and columns stay aligned; a pen becomes long and thin in its place.
+    Centres do not move, so rows and columns stay aligned.
     """
     for number, obj in enumerate(scene.objects):
         for box in _natural_boxes(obj):
@@ -83,9 +83,10 @@ def fit_aspects(formula: Formula, scene: Scene, reading: Reading, style: str | N
 
 
 def _natural_boxes(obj: SceneObject) -> Iterator[Box]:
-    """Yield boxes around the same centre, the most natural first.
+    """Yield boxes with the same centre in order of preference, starting with the most natural.
 
-    These have the same area, are shrunk, or are small; then the same half-way to the natural aspect ratio.
+    The boxes have the natural aspect ratio and the same area, a smaller area or the minimum size, followed by the same
+    variants halfway to the natural aspect ratio.
     """
     width, height = obj.box.xmax - obj.box.xmin, obj.box.ymax - obj.box.ymin
     if obj.label not in drawable_classes() or not width or not height:
@@ -104,7 +105,7 @@ def _natural_boxes(obj: SceneObject) -> Iterator[Box]:
 
 
 def _center_box(box: Box, width: float, height: float) -> Box:
-    """Return a box of about this size with exactly the same centre, on integer coordinates."""
+    """Return a box of approximately the given size with the same centre and integer coordinates."""
     halves = []
     for low, high, side in ((box.xmin, box.xmax, width), (box.ymin, box.ymax, height)):
         odd = (low + high) % 2 / 2

@@ -1,4 +1,4 @@
-"""CP-SAT constraint model of instantiated claims.
+"""CP-SAT constraint model for instantiated claims.
 
 Every ground atom gets a variable in one direction only: where the variable is true, the atom holds by the margin. Atoms
 on which the truth of the formula does not depend are not constrained.
@@ -40,7 +40,7 @@ NoSolution = Literal["impossible", "undecided"]
 
 
 class Arrangement(NamedTuple):
-    """A solution: for each slot its box, its words as far as they matter, and the slot it coincides with."""
+    """A solution: the box, the constrained words and the coinciding slot of each slot."""
 
     boxes: tuple[Box, ...]
     words: tuple[Mapping[str, str], ...]
@@ -49,7 +49,7 @@ class Arrangement(NamedTuple):
 
 
 class SolverAttempt(NamedTuple):
-    """One call of the solver: layout, reading, seed, and time limit (in deterministic solver time)."""
+    """Parameters of a solver call: layout, reading, seed and limit on deterministic time."""
 
     layout: Layout
     reading: Reading
@@ -58,7 +58,7 @@ class SolverAttempt(NamedTuple):
 
 
 def arrange_slots(claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt) -> Arrangement | NoSolution:
-    """Find boxes and words for the slots that make a claim true."""
+    """Find boxes and words for the slots that satisfy a claim."""
     if claim is False or any(not words for kinds in slots.words for words in kinds.values()):
         return "impossible"
     closure = OrderClosure(slots.count, _certain_orders(claim), _certain_differences(claim))
@@ -66,7 +66,7 @@ def arrange_slots(claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt
 
 
 def _certain_orders(claim: GroundClaim) -> Iterator[tuple[Measure, int, int]]:
-    """Yield the strict orders of slots that are certain."""
+    """Yield the strict orders between slots that the claim implies."""
     for atom, objects in _certain_pairs(claim):
         before = find_implied_order(atom.predicate, atom.holds)
         if before and before.strict:
@@ -74,12 +74,12 @@ def _certain_orders(claim: GroundClaim) -> Iterator[tuple[Measure, int, int]]:
 
 
 def _certain_differences(claim: GroundClaim) -> Iterator[tuple[int, int]]:
-    """Yield the slots that are certainly different objects, because the claim says so."""
+    """Yield the pairs of slots that the claim requires to be distinct."""
     return (objects for atom, objects in _certain_pairs(claim) if atom.predicate == DISTINCT and atom.holds)
 
 
 def _certain_pairs(claim: GroundClaim) -> Iterator[tuple[GroundAtom, tuple[int, int]]]:
-    """Yield the atoms of two slots that are certain."""
+    """Yield the binary atoms over slots that must hold for the claim to hold."""
     for atom in claim.parts if isinstance(claim, Conjunction) else (claim,):
         if isinstance(atom, Conjunction):
             yield from _certain_pairs(atom)
@@ -90,7 +90,7 @@ def _certain_pairs(claim: GroundClaim) -> Iterator[tuple[GroundAtom, tuple[int, 
 
 
 class ClaimModel:
-    """A constraint model of a ground claim; subclasses say what an atom requires of their variables."""
+    """Constraint model of a ground claim. Subclasses implement the constraints for atoms."""
 
     def __init__(self, slots: ObjectSlots, seed: int) -> None:
         from ortools.sat.python import cp_model
@@ -102,7 +102,7 @@ class ClaimModel:
         self.literals: dict[GroundClaim, Any] = {}
 
     def run_solver(self, effort: float) -> cp_model.CpSolver | NoSolution:
-        """Return the solver with a solution, within a limit of deterministic solver time."""
+        """Run the solver within a deterministic time limit and return it if it finds a solution."""
         solver = self.cp.CpSolver()
         parameters = solver.parameters
         parameters.num_workers = 1
@@ -117,7 +117,7 @@ class ClaimModel:
         return solver if status in (self.cp.OPTIMAL, self.cp.FEASIBLE) else "undecided"
 
     def require(self, claim: GroundClaim, when: Any) -> None:
-        """Require that a claim is true whenever the literal `when` is (always, if that is None)."""
+        """Add a constraint that the claim holds whenever the literal `when` does, or always if `when` is None."""
         match claim:
             case Conjunction(parts):
                 for part in parts:
@@ -131,11 +131,11 @@ class ClaimModel:
                 self.enforce(self.model.add_bool_or([]), when)
 
     def at_least(self, number: int, literals: list[Any]) -> Any:
-        """Add the constraint that a number of literals is true."""
+        """Add a constraint that at least `number` of the literals are true."""
         return self.model.add(sum(literals) >= number)
 
     def literal(self, claim: GroundClaim) -> Any:
-        """Return a literal that is true only if the claim is."""
+        """Return a literal that implies the claim."""
         if isinstance(claim, bool):
             return self.model.new_constant(claim)
         if claim not in self.literals:
@@ -147,16 +147,16 @@ class ClaimModel:
         return self.literals[claim]
 
     def enforce(self, constraint: Any, when: Any) -> None:
-        """Let a constraint hold only where the literal `when` is true."""
+        """Enforce a constraint only when the literal `when` is true."""
         if when is not None:
             constraint.only_enforce_if(when)
 
     def require_atom(self, atom: GroundAtom, when: Any) -> None:
-        """Require that an atom is true whenever the literal `when` is."""
+        """Add a constraint that the atom holds whenever the literal `when` does."""
         raise NotImplementedError
 
     def atom_literal(self, atom: GroundAtom) -> Any:
-        """Return the literal that stands for an atom; None if it has none of its own."""
+        """Return the literal equivalent to an atom, or None if it must be constrained instead."""
         return None
 
 
@@ -254,9 +254,9 @@ class _ConstraintModel(ClaimModel):
             self.enforce(self.model.add(total >= inequality.bound), when)
 
     def same_literal(self, atom: GroundAtom) -> Any:
-        """Return a literal that both objects of an atom are one object.
+        """Return a literal for whether the two objects of an atom are identical.
 
-        None where the atom would not then be true whatever the margin.
+        Return None if identity alone would not make the atom true for every margin.
         """
         if not self.attempt.reading.margin or len(atom.objects) != 2 or holds_reflexively(atom.predicate) != atom.holds:
             return None

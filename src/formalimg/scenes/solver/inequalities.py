@@ -1,4 +1,4 @@
-"""Geometric rules as integer inequalities with a margin, and the orders that they imply.
+"""Convert geometric rules to integer inequalities with a margin, and derive the orders that they imply.
 
 One translation of the rule data serves both the solver, which turns the inequalities into constraints, and the check
 that a scene keeps its margin, which evaluates them. The orders follow from the inequalities, but a solver sees at once
@@ -31,9 +31,9 @@ _WHOLE = 1000  # areas are compared in thousandths
 
 
 class Term(NamedTuple):
-    """A multiple of a measure of the first (0) or second (1) object.
+    """A measure of the first (0) or second (1) object, multiplied by a factor.
 
-    Lengths count double, so that centres are integers.
+    Lengths are doubled to keep centres integral.
     """
 
     factor: int
@@ -42,7 +42,7 @@ class Term(NamedTuple):
 
 
 class Inequality(NamedTuple):
-    """The sum of the terms is at least a bound."""
+    """A linear inequality: the sum of the terms must be at least `bound`."""
 
     terms: tuple[Term, ...]
     bound: int
@@ -59,7 +59,7 @@ Alternatives: TypeAlias = tuple[tuple[Inequality, ...], ...]
 
 @cache
 def alternatives(predicate: str, holds: bool, reading: Reading) -> Alternatives:
-    """Return the ways in which a geometric predicate holds, or fails, as clearly as a reading demands."""
+    """Return the alternative conditions under which a predicate holds or fails by the margins of a reading."""
     if predicate in UNARY_RULES:
         return _between_alternatives(UNARY_RULES[predicate], holds, reading)
     match BINARY_RULES[predicate]:
@@ -73,7 +73,7 @@ def alternatives(predicate: str, holds: bool, reading: Reading) -> Alternatives:
 
 @cache
 def holds_reflexively(predicate: str) -> bool:
-    """Return whether a rule on two objects holds of an object and itself, whatever its size and position."""
+    """Return whether a binary rule always holds between an object and itself."""
     box = Box(0, 0, 2, 2)
     rule = BINARY_RULES.get(predicate)
     return rule is not None and rule.holds(box, box)  # nothing is on, in or next to itself
@@ -85,7 +85,7 @@ def _double_length(box: Box, measure: Measure) -> float:
 
 
 def _less_inequality(small: Term, large: Term, holds: bool, reading: Reading) -> Inequality:
-    """Return the inequality "small term < large term"; if not `holds`, its negation."""
+    """Return the inequality `small < large`, or its negation if `holds` is False."""
     if not holds:
         small, large = large, small
     if small.measure == "area":
@@ -118,7 +118,7 @@ def _between_alternatives(rule: Between, holds: bool, reading: Reading) -> Alter
 
 
 def _at_least(terms: tuple[Term, ...], bound: Fraction, *, strict: bool) -> Inequality:
-    """Return the inequality that the terms sum to a length of at least (strict: more than) the bound."""
+    """Return the inequality that the sum of the terms is at least the bound, or exceeds it if `strict`."""
     doubled = ceil(2 * bound)
     return Inequality(terms, doubled + 1 if strict and doubled == 2 * bound else doubled)
 
@@ -130,7 +130,7 @@ _MIDDLES: tuple[Measure, ...] = ("center_x", "center_y")
 
 
 class ImpliedOrder(NamedTuple):
-    """In one order (by centre or by area), an object comes before another; if not strict, not after it."""
+    """An order, by centre or area, in which one object precedes another, or does not follow it if not strict."""
 
     order: Measure
     first: int  # which of the two arguments
@@ -139,7 +139,7 @@ class ImpliedOrder(NamedTuple):
 
 @cache
 def find_implied_order(predicate: str, holds: bool) -> ImpliedOrder | None:
-    """Return the order of two objects that a predicate implies when it holds, or when it fails."""
+    """Return the order that a predicate implies between two objects when it holds or fails, if any."""
     match BINARY_RULES.get(predicate):
         case Less(small, large):
             first = 0
@@ -160,7 +160,7 @@ def find_implied_order(predicate: str, holds: bool) -> ImpliedOrder | None:
 
 
 class Separation(NamedTuple):
-    """Along an axis (0: x, 1: y), one of two objects lies entirely before the other."""
+    """A separation along an axis (0: x, 1: y), where one object lies entirely before the other."""
 
     axis: int
     first: int  # which of the two arguments
@@ -168,7 +168,7 @@ class Separation(NamedTuple):
 
 @cache
 def find_excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
-    """Return the separations of two objects that are impossible if a predicate holds, or if it fails."""
+    """Return the separations between two objects that are ruled out when a predicate holds or fails."""
     before = find_implied_order(predicate, holds)
     separations = []
     if before is not None and before.order in _MIDDLES:
@@ -188,7 +188,7 @@ def find_excluded_separations(predicate: str, holds: bool) -> tuple[Separation, 
 
 
 class OrderClosure:
-    """Transitive closure of the strict orders that are certain, and the slots that are said to be different objects."""
+    """Transitive closure of the implied strict orders, plus the pairs of slots required to be distinct."""
 
     def __init__(
         self, count: int, pairs: Iterable[tuple[Measure, int, int]], different: Iterable[tuple[int, int]] = ()
@@ -206,7 +206,7 @@ class OrderClosure:
         self._different = {frozenset(pair) for pair in different}
 
     def are_distinct(self, first: int, second: int) -> bool:
-        """Return whether two slots are certainly different objects."""
+        """Return whether two slots must be distinct objects."""
         if frozenset((first, second)) in self._different:
             return True
         return any((behind[first] >> second | behind[second] >> first) & 1 for behind in self._after)
@@ -218,10 +218,11 @@ _NOT = "not "
 def keeps_margin(
     formula: Formula | str, scene: Scene, margin: int | Reading = DEFAULT_MARGIN, *, style: str | None = None
 ) -> bool:
-    """Return whether a formula holds (strictly), and still would if every relation were a margin less clear.
+    """Return whether a formula holds in a scene with every relevant relation satisfied by a margin.
 
-    This is about the relations that its truth depends on; those that must fail are kept from holding in the same way.
-    The margin is a length on the canvas; areas are compared with half as many per cent. A reading has its own margins.
+    Relations are relevant if the truth of the formula depends on them, and those that must fail must also do so by the
+    margin. The margin is a length on the canvas, and areas must differ by half that number in percent. A `Reading`
+    specifies its own margins.
     """
     if isinstance(formula, str):
         formula = parse(formula)
@@ -235,7 +236,7 @@ def keeps_margin(
 
 
 def _claim_formula(claim: Claim, style: str | None) -> Formula:
-    """Return a claim as a formula without style, in which the negation of an atom is a predicate of its own."""
+    """Convert a claim to a formula without style atoms, representing negated atoms by separate predicates."""
 
     def inner(part: Claim) -> Formula:
         return _claim_formula(part, style)
@@ -267,7 +268,7 @@ _ANY = Variable("any object")
 
 
 class _MarginWorld:
-    """A world over a scene in which a relation holds, or fails, only as clearly as a reading demands."""
+    """Wraps a scene so that relations hold or fail only by the margins of a reading."""
 
     def __init__(self, scene: Scene, reading: Reading) -> None:
         self.scene = scene
@@ -277,11 +278,11 @@ class _MarginWorld:
         return len(self.scene)
 
     def objection(self, atom: Atom) -> str | None:
-        """Return None: the formula has been verified already."""
+        """Return None, because the formula has already been verified."""
         return None
 
     def having(self, predicate: str, value: str | None, among: int = -1) -> int:
-        """Return the objects of `among` for which a predicate of one variable holds, as a bit set."""
+        """Return the objects in `among` that satisfy a unary predicate, as a bit set."""
         name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
         everything = (1 << len(self.scene)) - 1
         if name in ("True", "False"):
@@ -306,7 +307,7 @@ class _MarginWorld:
         return self.scene.describe(obj)
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
-        """Return nothing: only the yes or no is used."""
+        """Return an empty string, because explanations are not needed here."""
         return ""
 
     def _related(self, predicate: str, a: int, b: int) -> bool:

@@ -1,4 +1,4 @@
-"""Instantiation of claims: quantifiers over the object slots of a scene that is to be found.
+"""Instantiate the quantifiers of claims over the object slots of a scene.
 
 A slot is an object of that scene, reserved for a variable that needs one. Over a number of slots quantifiers are
 finite, and what is certain already is simplified away.
@@ -44,7 +44,7 @@ WORD_PREDICATES = {"Is": "class", "Has": "color"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UndecidedSlot:
-    """An object that is to be chosen among the slots."""
+    """A reference to a slot that the solver chooses."""
 
 
 SlotRef: TypeAlias = int | UndecidedSlot
@@ -57,13 +57,13 @@ Occasion: TypeAlias = tuple[Claim, tuple[SlotRef, ...]]
 
 
 def requirement_key(claim: Claim, binding: Binding) -> Occasion:
-    """Return the key under which slots are reserved for a claim under a binding."""
+    """Return the key for the slots reserved for a claim under a binding."""
     return claim, tuple(binding[name] for name in free_names(claim))
 
 
 @dataclass
 class ObjectSlots:
-    """The slots of a scene, which of them are reserved for each requirement, and the words that each may have."""
+    """The slots of a scene, their reservations for requirements and their possible words."""
 
     may_coincide: bool  # whether several slots can turn out to be one object
     count: int = 0  # how many slots there are
@@ -76,13 +76,13 @@ class ObjectSlots:
     mentioned: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def add(self) -> int:
-        """Add a slot of which nothing is known, and return its number."""
+        """Add an unconstrained slot and return its number."""
         self.words.append({kind: frozenset([*words, OTHER_WORD]) for kind, words in self.mentioned.items()})
         self.count += 1
         return self.count - 1
 
     def restrict(self, slot: int, literal: AtomClaim) -> None:
-        """Restrict the words of a slot by an atom."""
+        """Restrict the possible words of a slot according to an atom."""
         kind, word = WORD_PREDICATES[literal.atom.predicate], get_quoted_word(literal)
         possible = self.words[slot][kind]
         self.words[slot][kind] = possible & {word} if literal.holds else possible - {word}
@@ -96,7 +96,7 @@ def get_quoted_word(literal: AtomClaim) -> str:
 
 
 def collect_words(claim: Claim) -> dict[str, tuple[str, ...]]:
-    """Return the words of each kind that a claim mentions, in alphabetical order."""
+    """Return the words mentioned in a claim by kind, in alphabetical order."""
     by_kind: dict[str, set[str]] = {kind: set() for kind in WORD_PREDICATES.values()}
     for literal in atom_claims(claim):
         if literal.atom.predicate in WORD_PREDICATES:
@@ -105,14 +105,14 @@ def collect_words(claim: Claim) -> dict[str, tuple[str, ...]]:
 
 
 def build_distinct_slots(claim: Claim, instances: int) -> ObjectSlots:
-    """Return slots for a neat scene: one per variable that certainly needs an object, all different objects."""
+    """Create distinct slots for a tidy scene, with one for each variable that must have an object."""
     slots = ObjectSlots(False, mentioned=collect_words(claim))
     _reserve_for_claim(claim, {}, slots, instances, certain=True)
     return slots
 
 
 def build_shared_slots(claim: Claim) -> ObjectSlots:
-    """Return slots for a proof: one per variable that may need an object; several may be one object."""
+    """Create slots for a proof, with one for each variable that may need an object. Slots may coincide."""
     slots = ObjectSlots(True, mentioned=collect_words(claim))
     _reserve_for_claim(claim, {}, slots, 1, certain=True)
     return slots
@@ -121,7 +121,7 @@ def build_shared_slots(claim: Claim) -> ObjectSlots:
 def _reserve_for_claim(
     claim: Claim, binding: dict[str, int], slots: ObjectSlots, instances: int, *, certain: bool
 ) -> None:
-    """Reserve slots for what a claim needs; `certain` if the claim has to be true."""
+    """Reserve the slots that a claim requires. `certain` indicates that the claim must hold."""
     match claim:
         case AtomClaim(atom) if certain and atom.predicate in WORD_PREDICATES:
             slots.restrict(binding[atom.variables[0]], claim)
@@ -167,11 +167,11 @@ _MAX_PARTS = 150_000
 
 
 class _TooLargeError(Exception):
-    """An instantiated claim has too many parts."""
+    """Raised if an instantiated claim would have too many parts."""
 
 
 class GroundAtom(NamedTuple):
-    """A predicate (with its word, if it has one) that holds or fails of slots."""
+    """A predicate, with an optional word, that holds or fails for specific slots."""
 
     predicate: str
     objects: tuple[SlotRef, ...]
@@ -181,14 +181,14 @@ class GroundAtom(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conjunction:
-    """All parts are true."""
+    """A claim that all parts hold."""
 
     parts: tuple[GroundClaim, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AtLeast:
-    """At least `number` of the parts are true."""
+    """A claim that at least `number` of the parts hold."""
 
     number: int
     parts: tuple[GroundClaim, ...]
@@ -198,7 +198,7 @@ GroundClaim: TypeAlias = bool | GroundAtom | Conjunction | AtLeast
 
 
 def instantiate(claim: Claim, slots: ObjectSlots, instances: int) -> GroundClaim | None:
-    """Return what a claim says about the slots; None if that has too many parts."""
+    """Instantiate a claim over the slots, or return None if the result would have too many parts."""
     try:
         return _Instantiator(slots, instances).instantiate(claim, {})
     except _TooLargeError:
@@ -260,7 +260,7 @@ class _Instantiator:
         return self.at_least(1, self.for_each(variable, body, binding))
 
     def many(self, claim: Claim, number: int, variable: str, body: Claim, binding: Binding) -> GroundClaim:
-        """Return the claim that a number of different objects satisfy a body."""
+        """Return the claim that at least `number` distinct objects satisfy the body."""
         reserved = self.slots.reserved.get(requirement_key(claim, binding))
         if reserved is None:
             counted = [self.all_of([self.own(slot, True), part]) for slot, part in self.bodies(variable, body, binding)]
@@ -269,16 +269,16 @@ class _Instantiator:
         return self.all_of([*parts, *(self.distinct(pair, True) for pair in combinations(reserved, 2))])
 
     def own(self, slot: int, holds: bool) -> GroundClaim:
-        """Return the claim that a slot is an object of its own, or that it is not."""
+        """Return the claim that a slot is (or is not) an object distinct from earlier slots."""
         return GroundAtom(OWN_OBJECT, (slot,), None, holds) if self.slots.may_coincide and slot else holds
 
     def distinct(self, objects: tuple[SlotRef, ...], holds: bool) -> GroundClaim:
-        """Return the claim that two objects are different, or that they are the same."""
+        """Return the claim that two objects are distinct or identical."""
         decided = not self.slots.may_coincide and all(isinstance(obj, int) for obj in objects)
         return holds if decided else GroundAtom(DISTINCT, objects, None, holds)
 
     def met(self, claim: Claim, variable: str, condition: Claim, binding: Binding) -> GroundClaim:
-        """Return the claim that enough slots meet the condition of a `forall`."""
+        """Return the claim that enough objects meet the condition of a `forall`."""
         reserved = self.slots.reserved.get(requirement_key(claim, binding))
         if reserved is not None:
             return self.all_of([self.instantiate(condition, {**binding, variable: slot}) for slot in reserved])

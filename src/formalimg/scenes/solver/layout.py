@@ -1,4 +1,4 @@
-"""Layouts: where boxes may lie and how large they may be, as variables of the constraint solver.
+"""Layouts that constrain the positions and sizes of boxes, and the corresponding solver variables.
 
 A box of a grid layout sits in the middle of a cell; one of a free layout lies anywhere. Both return their measures as
 linear expressions, lengths doubled so that centres are integers.
@@ -24,7 +24,7 @@ Expression: TypeAlias = Any
 
 
 class FreeLayout(NamedTuple):
-    """Boxes anywhere, with sides within bounds and a gap between them, on multiples of a unit."""
+    """Layout with freely placed boxes, limited in size and spacing and aligned to multiples of a unit."""
 
     unit: int
     min_side: int
@@ -34,7 +34,7 @@ class FreeLayout(NamedTuple):
 
 
 class GridLayout(NamedTuple):
-    """Boxes in the middle of the cells of a grid."""
+    """Layout with boxes centred in the cells of a grid."""
 
     columns: int
     rows: int
@@ -56,29 +56,29 @@ _MIN_HALF = 25
 
 
 def comfortable_layout(count: int) -> FreeLayout:
-    """Return a free layout in which this many objects are easy to tell apart."""
+    """Return a free layout in which `count` objects are easy to distinguish."""
     return FreeLayout(10, 60 if count <= 25 else 40, 400, 20, 20)
 
 
 def cell_pitch(cells: int) -> int:
-    """Return the distance between the centres of neighbouring cells."""
+    """Return the distance between the centres of adjacent cells."""
     return (CANVAS - 2 * _BORDER) // cells
 
 
 def has_large_cells(grid: GridLayout) -> bool:
-    """Return whether every cell can hold an object that is large enough to be recognised."""
+    """Return whether every cell has room for an object of recognizable size."""
     return all((cell_pitch(cells) - _GAP) // 2 >= _MIN_HALF + 2 * _STEP for cells in grid)
 
 
 class BoxVariables(ABC):
-    """The variables of one box."""
+    """The solver variables for one box."""
 
     def __init__(self, model: cp_model.CpModel) -> None:
         self.model = model
         self._area: Expression = None
 
     def measure(self, measure: Measure) -> Expression:
-        """Return a measure as an expression; lengths are doubled."""
+        """Return the expression for a measure. Lengths are doubled to keep centres integral."""
         if measure == "area":
             if self._area is None:
                 self._area = self._create_area()
@@ -90,19 +90,19 @@ class BoxVariables(ABC):
 
     @abstractmethod
     def _create_area(self) -> Expression:
-        """Return the area as an expression with a variable of its own."""
+        """Create a variable for the area and return its expression."""
 
     @abstractmethod
     def _center_and_half(self, axis: int) -> tuple[Expression, Expression]:
-        """Return the centre and half of the side along an axis, both doubled."""
+        """Return the centre and half the side length along an axis, both doubled."""
 
     @abstractmethod
     def box(self, solver: cp_model.CpSolver) -> Box:
-        """Return the box in the solver's solution."""
+        """Return the box according to the solution."""
 
 
 class GridBox(BoxVariables):
-    """A box in the middle of a grid cell."""
+    """A box centred in a grid cell."""
 
     def __init__(self, model: cp_model.CpModel, grid: GridLayout, rng: random.Random) -> None:
         super().__init__(model)
@@ -131,7 +131,7 @@ class GridBox(BoxVariables):
         return _BORDER + self.pitches[axis] // 2
 
     def box(self, solver: cp_model.CpSolver) -> Box:
-        """Return the box in the solver's solution."""
+        """Return the box according to the solution."""
         middles = [
             self._first_center(axis) + self.pitches[axis] * solver.value(cell) for axis, cell in enumerate(self.cells)
         ]
@@ -140,7 +140,7 @@ class GridBox(BoxVariables):
 
 
 class FreeBox(BoxVariables):
-    """A box anywhere in a free layout."""
+    """A box with a free position and size."""
 
     def __init__(self, model: cp_model.CpModel, layout: FreeLayout, preferred: Box) -> None:
         super().__init__(model)
@@ -170,12 +170,12 @@ class FreeBox(BoxVariables):
         return self.centers[axis] * self.layout.unit, self.sizes[axis] * self.layout.unit
 
     def box(self, solver: cp_model.CpSolver) -> Box:
-        """Return the box in the solver's solution."""
+        """Return the box according to the solution."""
         return Box(*(solver.value(edge) * self.layout.unit for edge in [*self.starts, *self.ends]))
 
 
 def grid_boxes(model: cp_model.CpModel, grid: GridLayout, count: int, rng: random.Random) -> list[BoxVariables]:
-    """Create boxes in different cells of a grid."""
+    """Create boxes in distinct cells of a grid."""
     boxes = [GridBox(model, grid, rng) for _ in range(count)]
     cells = []
     for box in boxes:
@@ -193,9 +193,9 @@ def grid_boxes(model: cp_model.CpModel, grid: GridLayout, count: int, rng: rando
 def free_boxes(
     model: cp_model.CpModel, layout: FreeLayout, own_literals: Sequence[Expression | None], rng: random.Random
 ) -> list[BoxVariables]:
-    """Create boxes that do not overlap.
+    """Create boxes that must not overlap.
 
-    Where a box has one of the `own_literals` and it is false, the box coincides with another and may overlap it.
+    If a box has a literal in `own_literals` that is false, it coincides with another box and may overlap it.
     """
     count = len(own_literals)
     boxes = [FreeBox(model, layout, preferred) for preferred in initial_boxes(count, rng)]
@@ -215,7 +215,7 @@ def free_boxes(
 
 
 def initial_boxes(count: int, rng: random.Random) -> list[Box]:
-    """Return boxes spread over the canvas, as hints for the solver."""
+    """Return boxes distributed over the canvas, as hints for the solver."""
     side = ceil(sqrt(count))
     step = cell_pitch(side)
     half = min(100, round(step * 0.3))

@@ -1,4 +1,4 @@
-"""Negation normal form of formulas, with strict `forall` expanded and counts bounded from either side.
+"""Convert formulas to negation normal form, expanding strict `forall` and splitting counts into bounds.
 
 These claims are what the solver works on: only atoms are negated, so whatever makes an atom true can only help. Claims
 are about scenes with at least one object; the empty scene is a case of its own. A claim also bounds the objects that it
@@ -19,7 +19,7 @@ from formalimg.logic.variables import expand_distinct
 
 @dataclass(frozen=True, slots=True)
 class AtomClaim:
-    """An atom holds, or fails."""
+    """A claim that an atom holds or fails."""
 
     atom: Atom
     holds: bool
@@ -27,21 +27,21 @@ class AtomClaim:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllOf:
-    """Every part is true."""
+    """A claim that all parts hold."""
 
     parts: tuple[Claim, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnyOf:
-    """At least one part is true."""
+    """A claim that at least one part holds."""
 
     parts: tuple[Claim, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Some:
-    """The body is true of at least one object."""
+    """A claim that the body holds for at least one object."""
 
     variable: str
     body: Claim
@@ -49,7 +49,7 @@ class Some:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Each:
-    """The body is true of every object."""
+    """A claim that the body holds for every object."""
 
     variable: str
     body: Claim
@@ -57,9 +57,9 @@ class Each:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Every:
-    """A strict `forall`: each object is an exception or meets the consequent.
+    """A strict `forall`: every object must satisfy the exception or the consequent.
 
-    If `needs_instance`, some object meets the condition.
+    If `needs_instance`, at least one object must satisfy the condition.
     """
 
     variable: str
@@ -71,7 +71,7 @@ class Every:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Many:
-    """The body is true of at least `number` objects, two or more."""
+    """A claim that the body holds for at least `number` objects, where `number` is two or more."""
 
     number: int
     variable: str
@@ -80,7 +80,7 @@ class Many:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllBut:
-    """The body is true of all objects but `number` at most, one or more: a count that is not exceeded."""
+    """A claim that the body holds for all but at most `number` objects, where `number` is one or more."""
 
     number: int
     variable: str
@@ -94,14 +94,14 @@ IMPOSSIBLE_CLAIM = AnyOf(())
 
 
 def build_claim(formula: Formula, selection: frozenset[int] | None = None) -> Claim:
-    """Return the claim of a formula that binds every name once; with a `selection`, of these of its conjuncts only."""
+    """Convert a formula with unique bound names to a claim, restricted to the conjuncts in `selection` if given."""
     return _ClaimBuilder(selection).conjunct(expand_distinct(formula), True)
 
 
 def conjuncts(formula: Formula) -> list[Formula]:
-    """Return the conjuncts that must all hold, through `exists`, `and` and the consequents of `forall`, in text order.
+    """Return the conjuncts of a formula in text order, including those nested in `exists` and `forall`.
 
-    A strict `forall` gives its condition (some object must meet it) and the conjuncts of its consequent.
+    A strict `forall` contributes its condition, which some object must satisfy, and the conjuncts of its consequent.
     """
     reader = _ClaimBuilder(None)
     reader.conjunct(expand_distinct(formula), True)
@@ -178,7 +178,7 @@ class _ClaimBuilder:
                 return self.count(formula, holds)
 
     def count(self, formula: Count, holds: bool) -> Claim:
-        """Return the claim that a number of objects is allowed, or that it is not: then it is below or above."""
+        """Return the claim that the number of objects is, or is not, within the limits of the count."""
         minimum, maximum = formula.range
         if holds:
             bounds = [self.at_least(minimum, formula)]
@@ -210,7 +210,7 @@ def _any_of(parts: list[Claim]) -> Claim:
 
 
 def subclaims(claim: Claim) -> tuple[Claim, ...]:
-    """Return the claims directly inside a claim."""
+    """Return the direct subclaims of a claim."""
     match claim:
         case AtomClaim():
             return ()
@@ -223,7 +223,7 @@ def subclaims(claim: Claim) -> tuple[Claim, ...]:
 
 
 def atom_claims(claim: Claim) -> Iterator[AtomClaim]:
-    """Yield all atoms of a claim, each node once."""
+    """Yield the distinct atom claims within a claim."""
     pending, visited = [claim], set[int]()
     while pending:
         claim = pending.pop()
@@ -237,7 +237,7 @@ def atom_claims(claim: Claim) -> Iterator[AtomClaim]:
 
 @lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are created for each formula
 def free_names(claim: Claim) -> tuple[str, ...]:
-    """Return the variables that are free in a claim, in order of appearance."""
+    """Return the free variables of a claim, in order of appearance."""
     if isinstance(claim, AtomClaim):
         return tuple(dict.fromkeys(claim.atom.variables))
     names = dict.fromkeys(name for part in subclaims(claim) for name in free_names(part))
@@ -248,7 +248,7 @@ def free_names(claim: Claim) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are created for each formula
 def needs_object(claim: Claim) -> bool:
-    """Return whether an object must be found somewhere inside the claim."""
+    """Return whether any part of the claim requires an object to exist."""
     return isinstance(claim, Some | Every | Many) or any(map(needs_object, subclaims(claim)))
 
 
@@ -256,9 +256,9 @@ _MAX_NEEDS = 500
 
 
 class Need(NamedTuple):
-    """Objects (`number` of them) that are needed for each choice of objects for the variables around them.
+    """A number of objects required for each combination of objects bound to the enclosing variables.
 
-    Each variable stands for the class its objects must have, None where any object counts.
+    `around` lists the required class for each enclosing variable, or None if any object counts.
     """
 
     label: str | None
@@ -267,7 +267,7 @@ class Need(NamedTuple):
 
 
 def max_objects_needed(claim: Claim, limit: int) -> int | None:
-    """Return how many objects are enough if any number is; None if that is not known to be at most `limit`.
+    """Return a sufficient number of objects for a satisfiable claim, or None if no bound up to `limit` is known.
 
     Take a scene that satisfies a claim, and in it only the objects that some `exists` needs: the first ones, those that
     they need in turn because of a `forall`, and so on. What holds for each object, or for all but a few, also holds for
@@ -299,7 +299,7 @@ def _count_candidates(label: str | None, needs: list[Need], counts: list[int]) -
 
 
 def _collect_needs(claim: Claim, around: Mapping[str, str | None], needs: list[Need], number: int = 1) -> None:
-    """Collect the needs of a claim that is to be true `number` times for each choice of the objects around it."""
+    """Collect the objects required by a claim for each combination of the enclosing objects."""
     if len(needs) > _MAX_NEEDS or not needs_object(claim):
         return
     match claim:
@@ -327,7 +327,7 @@ def _collect_needs(claim: Claim, around: Mapping[str, str | None], needs: list[N
 
 
 def _find_required_class(variable: str, body: Claim) -> str | None:
-    """Return the class that an object must have for the body to be true of it."""
+    """Return the class that an object must have to satisfy the body, or None if it is unrestricted."""
     for literal in _conjunct_atoms(body):
         if literal.holds and literal.atom.predicate == "Is" and literal.atom.variables == (variable,):
             return _get_class(literal)
@@ -335,14 +335,14 @@ def _find_required_class(variable: str, body: Claim) -> str | None:
 
 
 def _conjunct_atoms(claim: Claim) -> list[AtomClaim]:
-    """Return the atoms that must be true whenever the claim is, without opening alternatives or quantifiers."""
+    """Return the atoms that must hold for the claim to hold, without entering disjunctions or quantifiers."""
     if isinstance(claim, AtomClaim):
         return [claim]
     return [literal for part in claim.parts for literal in _conjunct_atoms(part)] if isinstance(claim, AllOf) else []
 
 
 def _guard_classes(alternatives: list[Claim], around: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the classes that variables must have for none of these alternatives to be true at once."""
+    """Return the classes that variables must have for all of the alternatives to be false."""
     classes: dict[str, str] = {}
     for literal in alternatives:
         if isinstance(literal, AtomClaim) and not literal.holds and literal.atom.predicate == "Is":

@@ -1,4 +1,4 @@
-"""Results of the solver: a witness, a proof of unsatisfiability, or an error if neither was found."""
+"""Results of the solver: a witness scene or a proof of unsatisfiability."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from formalimg.scenes.scene import Scene
 
 
 class SolverLimitError(FormalimgError):
-    """The formula could be neither satisfied nor refuted within the limits."""
+    """Raised if a formula can be neither satisfied nor refuted within the limits of the solver."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Witness:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
-        """Return the witness as plain data; the scene in the published grounding format."""
+        """Return the witness as JSON-serializable data, with the scene in the published grounding format."""
         return {
             "satisfiable": True,
             "formula": str(self.formula),
@@ -61,7 +61,7 @@ class Witness:
 
 @dataclass(frozen=True)
 class Unsatisfiable:
-    """A proof that no scene satisfies a formula. False in conditions.
+    """A proof that no scene satisfies a formula. Falsy in a boolean context.
 
     It covers scenes whose boxes lie on integer coordinates of the canvas, do not overlap, and have sides of at least
     `MIN_SIDE`, and whose objects have one class and one colour each.
@@ -88,7 +88,7 @@ class Unsatisfiable:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
-        """Return the result as plain data."""
+        """Return the result as JSON-serializable data."""
         return {
             "satisfiable": False,
             "formula": str(self.formula),

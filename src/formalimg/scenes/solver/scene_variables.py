@@ -1,4 +1,4 @@
-"""CP-SAT variables of the objects of a scene: words, orders, boxes, and slots that are one object.
+"""CP-SAT variables for the words, ranks, boxes and identities of objects in a scene.
 
 Variables are created on first use, so that what the formula does not mention stays free.
 """
@@ -30,7 +30,7 @@ _LARGEST_AREA, _LARGEST_LENGTH = 1_000_000, 2000  # lengths are doubled
 
 
 class SceneVariables:
-    """The variables of a number of slots in a layout."""
+    """Solver variables for the slots of a scene in a layout."""
 
     def __init__(
         self, model: cp_model.CpModel, slots: ObjectSlots, layout: Layout, closure: OrderClosure, rng: random.Random
@@ -58,7 +58,7 @@ class SceneVariables:
     # --- words
 
     def word_literal(self, atom: GroundAtom) -> Any:
-        """Return the literal that an atom about words is true; None if it is about something else."""
+        """Return the literal equivalent to an atom about a word, or None for other atoms."""
         if atom.word is None:
             return None
         if atom.objects:
@@ -69,7 +69,7 @@ class SceneVariables:
         return literal if atom.holds else literal.negated()
 
     def words_of(self, obj: SlotRef, kind: str) -> dict[str, Any]:
-        """Return, for each word that an object may have, the literal that it has it."""
+        """Return the literals for each possible word of an object."""
         key = (obj, kind)
         if key not in self.words:
             if isinstance(obj, UndecidedSlot):
@@ -84,7 +84,7 @@ class SceneVariables:
         return self.words[key]
 
     def style_literal(self, word: str) -> Any:
-        """Return the literal that the image has a style; it has one at most."""
+        """Return the literal for a style. At most one style literal can be true."""
         if word not in self.styles:
             literal = self.model.new_bool_var("")
             for other_style in self.styles.values():
@@ -95,7 +95,7 @@ class SceneVariables:
     # --- objects that are chosen among the slots
 
     def choice(self, undecided: UndecidedSlot) -> list[Any]:
-        """Return, for each slot, the literal that an undecided slot is this one."""
+        """Return the literals that select a slot for an undecided slot, one for each candidate."""
         if undecided not in self.choices:
             literals = [self.model.new_bool_var("") for _ in range(self.slots.count)]
             self.model.add_exactly_one(literals)
@@ -103,7 +103,7 @@ class SceneVariables:
         return self.choices[undecided]
 
     def undecided_words(self, undecided: UndecidedSlot, kind: str) -> dict[str, Any]:
-        """Return the words of the slot that an undecided slot is."""
+        """Return the word literals for the slot that is selected for an undecided slot."""
         literals = {word: self.model.new_bool_var("") for word in (*self.slots.mentioned[kind], OTHER_WORD)}
         for slot, chosen in enumerate(self.choice(undecided)):
             theirs = self.words_of(slot, kind)
@@ -115,7 +115,7 @@ class SceneVariables:
         return literals
 
     def measure(self, obj: SlotRef, measure: Measure) -> Expression:
-        """Return a measure of an object; lengths are doubled."""
+        """Return the expression for a measure of an object. Lengths are doubled."""
         if isinstance(obj, int):
             return self.boxes[obj].measure(measure)
         key = (obj, measure)
@@ -127,7 +127,7 @@ class SceneVariables:
         return self.undecided_measures[key]
 
     def rank(self, obj: SlotRef, order: Measure) -> Any:
-        """Return the position of an object in an order."""
+        """Return the variable for the rank of an object in an order."""
         key = (obj, order)
         if key not in self.ranks:
             variable = self.ranks[key] = self.model.new_int_var(0, self.slots.count - 1, "")
@@ -139,7 +139,7 @@ class SceneVariables:
     # --- slots that are one object
 
     def allow_coincidence(self) -> None:
-        """Let each slot be an object of its own, or the same object as an earlier slot that is."""
+        """Allow each slot to be a distinct object or to coincide with an earlier one."""
         for slot in range(self.slots.count):
             earlier = [candidate for candidate in range(slot) if self.could_be_same(candidate, slot)]
             if not earlier:
@@ -153,7 +153,7 @@ class SceneVariables:
             self.model.add_exactly_one([self.own[slot], *(self.same[candidate, slot] for candidate in earlier)])
 
     def own_literal(self, atom: GroundAtom) -> Any:
-        """Return the literal that a slot is an object of its own; None for every other atom."""
+        """Return the literal for whether a slot is a distinct object, or None for other atoms."""
         if atom.predicate != OWN_OBJECT:
             return None
         (slot,) = atom.objects
@@ -164,7 +164,7 @@ class SceneVariables:
         return literal if atom.holds else literal.negated()
 
     def identity(self, obj: SlotRef) -> Any:
-        """Return the number of the object that a slot is: its own, or that of the earlier slot it is the same as."""
+        """Return an expression for the number of the object that a slot represents."""
         if obj not in self.identities:
             if isinstance(obj, int):
                 earlier = [first * same for (first, second), same in self.same.items() if second == obj]
@@ -176,9 +176,9 @@ class SceneVariables:
         return self.identities[obj]
 
     def add_separations(self, gap: int) -> None:
-        """Require of two different objects that one lies before the other, across or down.
+        """Require distinct objects to be separated along at least one axis.
 
-        Atoms can exclude some of these separations.
+        Atoms may exclude some of these separations.
         """
         edges: tuple[tuple[Measure, Measure], ...] = (("xmax", "xmin"), ("ymax", "ymin"))
         for earlier, later in combinations(range(self.slots.count), 2):
@@ -195,13 +195,13 @@ class SceneVariables:
             self.model.add_bool_or([*alternatives, *copies])
 
     def could_be_same(self, first: int, second: int) -> bool:
-        """Return whether two slots may still be the same object."""
+        """Return whether two slots may represent the same object."""
         if self.closure.are_distinct(first, second):
             return False
         return all(self.slots.words[first][kind] & self.slots.words[second][kind] for kind in WORD_PREDICATES.values())
 
     def link_coincident(self) -> None:
-        """Give slots that coincide the same box, ranks and words; to be called last."""
+        """Equate the boxes, ranks and words of coinciding slots. Must be called last."""
         edges: tuple[Measure, ...] = ("xmin", "ymin", "xmax", "ymax")
         for (earlier, later), same in self.same.items():
             for edge in edges:
@@ -214,11 +214,11 @@ class SceneVariables:
                     self.link_words(self.words_of(earlier, kind), self.words_of(later, kind), same)
 
     def constrains_words(self, slot: int, kind: str) -> bool:
-        """Return whether it matters which word of a kind the slot has."""
+        """Return whether the word of this kind is constrained for the slot."""
         return (slot, kind) in self.words or len(self.slots.words[slot][kind]) <= len(self.slots.mentioned[kind])
 
     def link_words(self, ours: dict[str, Any], theirs: dict[str, Any], same: Any) -> None:
-        """Require the same word of both, if they are the same object."""
+        """Require two slots to have the same word if they represent the same object."""
         for word in {**ours, **theirs}:
             if word in ours and word in theirs:
                 self.model.add(ours[word] == theirs[word]).only_enforce_if(same)

@@ -1,4 +1,4 @@
-"""Solve a formula: the search over layouts, numbers of objects and margins, and the minimal conflict of a proof.
+"""Solve formulas by searching over layouts, object counts and margins, and find minimal conflicts.
 
 `solve` is the entry point: neat witnesses are tried first, then a proof, then whatever witness there is.
 """
@@ -70,7 +70,7 @@ def solve(
     allow_fallback: bool = True,
     as_read: bool = False,
 ) -> Witness | Unsatisfiable:
-    """Find a scene that satisfies a formula (strictly), or prove that there is none.
+    """Find a scene that satisfies a formula under strict semantics, or prove that none exists.
 
     Args:
         formula: a closed formula in the Knolling predicates (and `IsStyle`), parsed or as text.
@@ -127,13 +127,13 @@ def _find_objection(atom: Atom) -> str | None:
 
 
 def find_styles(formula: Formula) -> list[str]:
-    """Return the styles that a formula mentions, in alphabetical order."""
+    """Return the styles mentioned in a formula, in alphabetical order."""
     words = (atom.arguments[0] for atom in atoms(formula) if atom.predicate == STYLE_PREDICATE and atom.arguments)
     return sorted({word.text for word in words if isinstance(word, Value)})
 
 
 class _InstantiatedClaim(NamedTuple):
-    """Slots, and the claim instantiated over them; None if that has too many parts."""
+    """Slots and a claim instantiated over them, or None if the claim would have too many parts."""
 
     slots: ObjectSlots
     claim: GroundClaim | None
@@ -141,7 +141,7 @@ class _InstantiatedClaim(NamedTuple):
 
 @dataclass
 class Search:
-    """The search for one formula: neat witnesses first, then a proof, then whatever witness there is."""
+    """A search that tries tidy witnesses first, then a proof, then any other witness."""
 
     formula: Formula
     instances: int
@@ -156,7 +156,7 @@ class Search:
     )  # by number of objects and instances
 
     def run(self) -> Witness | Unsatisfiable:
-        """Return a witness or a proof."""
+        """Run the search and return a witness or a proof."""
         self.renamed = rename_apart(self.formula)
         claim = build_claim(self.renamed)
         min_count = max(1, build_distinct_slots(claim, self.instances).count)
@@ -185,7 +185,7 @@ class Search:
     # --- ways of looking for a witness, the neatest first
 
     def neat(self, claim: Claim, count: int, instances: int) -> Witness | None:
-        """Return a scene in rows and columns, or at least a comfortable one, with the full margin."""
+        """Search for a witness with the full margin, preferring rows and columns."""
         for grid in _candidate_grids(count):
             witness = self.separate(claim, count, instances, grid, self.reading, _NEAT)
             if witness is not None:
@@ -193,7 +193,7 @@ class Search:
         return self.separate(claim, count, instances, comfortable_layout(count), self.reading, _FREE)
 
     def with_some_margin(self, claim: Claim, instances: int, max_count: int) -> Witness | None:
-        """Return a scene with the fewest objects that are enough, and the largest margin for these."""
+        """Search for a witness with the fewest possible objects, and then for the largest margin."""
         min_count = max(1, build_distinct_slots(claim, instances).count)
         for count in range(min_count, max(min_count, max_count) + 1):
             barely = self.separate(claim, count, instances, TIGHT_LAYOUT, _BARE, _FREE)
@@ -216,7 +216,7 @@ class Search:
     def separate(
         self, claim: Claim, count: int, instances: int, layout: Layout, reading: Reading, effort: float
     ) -> Witness | None:
-        """Return a scene of this many objects, with a different object for each variable."""
+        """Search for a witness with `count` objects, binding a distinct object to each variable."""
         instance = self.instantiated.get((count, instances))
         if instance is None:
             slots = build_distinct_slots(claim, instances)
@@ -229,7 +229,7 @@ class Search:
         return None if isinstance(arrangement, str) else self.witness(arrangement, instance.slots, reading, instances)
 
     def witness_that_coincides(self, claim: Claim, proof: Arrangement) -> Witness:
-        """Return a scene in which variables share objects, since they must."""
+        """Return a witness in which variables share objects, used when distinct objects are impossible."""
         slots = self.shared(claim)[0]
         instance = _InstantiatedClaim(slots, instantiate(claim, slots, 1))
         margin = self.reading.margin
@@ -245,7 +245,7 @@ class Search:
     def arranged(
         self, instance: _InstantiatedClaim, layout: Layout, reading: Reading, effort: float
     ) -> Arrangement | NoSolution:
-        """Make one attempt, unless too much has been spent on attempts that failed."""
+        """Run one solver attempt, unless too much time has been spent on inconclusive attempts."""
         slots, claim = instance
         if claim is None or self.spent > _MAX_SPENT:
             return "undecided"
@@ -256,12 +256,12 @@ class Search:
     # --- proofs
 
     def refute(self, claim: Claim, effort: float = _PROOF) -> Arrangement | NoSolution:
-        """Try to satisfy a claim under the loosest rules: if this is impossible, so is the claim."""
+        """Try to satisfy a claim under the least restrictive rules. If this fails, the claim is unsatisfiable."""
         slots, _ = self.shared(claim)
         return self.arranged(_InstantiatedClaim(slots, instantiate(claim, slots, 1)), PROOF_LAYOUT, _BARE, effort)
 
     def shared(self, claim: Claim) -> tuple[ObjectSlots, int | None]:
-        """Return slots that may coincide, enough for a proof, and how many objects it covers (None: any number)."""
+        """Return enough slots for a proof, and the maximum object count that it covers (None if unlimited)."""
         slots = build_shared_slots(claim)
         needed = max_objects_needed(claim, _MAX_OBJECT_BOUND)
         extra = max(0, self.max_objects - (slots.count > 0)) if needed is None else needed - slots.count
@@ -270,7 +270,7 @@ class Search:
         return slots, self.max_objects if needed is None else None
 
     def unsatisfiable(self, claim: Claim) -> Unsatisfiable:
-        """Return the proof, with a minimal conflict."""
+        """Return a proof of unsatisfiability with a minimal conflict."""
         self.spent = 0
         pieces = conjuncts(self.renamed)
         checks = iter(range(_MAX_CHECKS))
@@ -285,7 +285,7 @@ class Search:
         return Unsatisfiable(self.formula, self.shared(claim)[1], tuple(pieces[number] for number in conflict))
 
     def is_easy(self, claim: Claim) -> bool:
-        """Return whether objects in a grid satisfy the claim: a quick test, conclusive only if true."""
+        """Quickly test whether objects in a grid satisfy the claim. Only a positive result is conclusive."""
         slots = build_distinct_slots(claim, 1)
         if not slots.count:
             slots.add()
@@ -299,7 +299,7 @@ class Search:
     # --- results
 
     def empty_scene(self) -> Witness | None:
-        """Return the empty scene, if that is a witness."""
+        """Return the empty scene as a witness if it satisfies the formula."""
         scene = Scene.of([])
         styles = find_styles(self.formula)
         for style in [*styles, find_unmentioned_style(styles)] if styles else [None]:
@@ -308,7 +308,7 @@ class Search:
         return None
 
     def witness(self, arrangement: Arrangement, slots: ObjectSlots, reading: Reading, instances: int) -> Witness:
-        """Return the scene that was found, without objects that are not needed; verified, not trusted."""
+        """Build a witness from the arrangement, verify it and remove unnecessary objects."""
         styles = find_styles(self.formula)
         style = arrangement.style or (find_unmentioned_style(styles) if styles else None)
         own_slots = [slot for slot in range(slots.count) if arrangement.same_as[slot] == slot]
@@ -329,7 +329,7 @@ class Search:
 
 
 def _candidate_grids(count: int) -> Iterator[GridLayout]:
-    """Yield grids for this many objects, those with few empty cells and square ones first."""
+    """Yield grids with room for `count` objects, preferring few empty cells and square shapes."""
     side = ceil(sqrt(count))
     shapes = {GridLayout(side, ceil(count / side)), GridLayout(ceil(count / side), side)}
     shapes |= {
@@ -350,10 +350,10 @@ Impossible: TypeAlias = Callable[[frozenset[int]], bool]
 
 
 def minimal_conflict(count: int, impossible: Impossible) -> list[int]:
-    """Return conjuncts (out of `count`) that contradict each other, such that none of them can be left out.
+    """Return the indices of conjuncts that contradict each other, none of which can be omitted.
 
-    All conjuncts together must be impossible. Halves are left out before single conjuncts (QuickXplain), since most
-    have no part in the conflict.
+    The conjunction of all conjuncts must be impossible. The QuickXplain algorithm discards halves before single
+    conjuncts, since most conjuncts are not part of the conflict.
     """
     return sorted(_run_quickxplain((), False, tuple(range(count)), impossible))
 
@@ -361,7 +361,7 @@ def minimal_conflict(count: int, impossible: Impossible) -> list[int]:
 def _run_quickxplain(
     background: Sequence[int], is_new: bool, pieces: Sequence[int], impossible: Impossible
 ) -> Sequence[int]:
-    """Return the pieces needed to contradict the background."""
+    """Return a minimal subset of `pieces` that contradicts the background."""
     if is_new and impossible(frozenset(background)):
         return ()
     if len(pieces) == 1:

@@ -1,4 +1,4 @@
-"""Solve Natural formulas: a layout that keeps the spatial axioms, or the conjuncts that contradict each other.
+"""Solve Natural formulas under the spatial axioms.
 
 Classes and attributes are taken as stated (the ontology decides whether they go together); what is solved is the space:
 which object carries which, and where the boxes lie. Relations that nothing demands do not hold.
@@ -48,7 +48,7 @@ _EFFORT, _PROOF_EFFORT = 2.0, 10.0
 def solve_natural(
     formula: Formula | str, *, instances: int = 2, margin: int = 20, seed: int = 0
 ) -> Witness | Unsatisfiable:
-    """Find a layout that satisfies a Natural formula and keeps the spatial axioms, or prove that there is none.
+    """Find a layout that satisfies a Natural formula and the spatial axioms, or prove that none exists.
 
     Args:
         formula: a closed formula in the Natural predicates, `Above` and `Below`. Every variable must be an object of
@@ -107,7 +107,7 @@ def _try_layout(
     proof: bool = False,
     selection: frozenset[int] | None = None,
 ) -> Witness | str:
-    """Make one attempt: a verified witness, or "impossible", or "undecided"."""
+    """Run one attempt. Return a verified witness, or "impossible", or "undecided"."""
     claim = build_claim(formula) if selection is None else build_claim(formula, selection)
     slots = build_distinct_slots(claim, instances)
     if not slots.count:
@@ -129,14 +129,14 @@ def _try_layout(
 
 
 def _is_about_slots(claim: GroundClaim) -> bool:
-    """Return whether it is known of which objects a claim speaks: others are not searched for."""
+    """Return whether every object mentioned by the claim is a fixed slot."""
     if isinstance(claim, GroundAtom):
         return all(isinstance(obj, int) for obj in claim.objects)
     return isinstance(claim, bool) or all(map(_is_about_slots, claim.parts))
 
 
 class _SpatialModel(ClaimModel):
-    """The constraint model of a ground claim: a literal for each relation, and what it requires of the boxes."""
+    """Constraint model with a literal for each relation, linked to its geometric requirements."""
 
     def __init__(self, claim: GroundClaim, slots: ObjectSlots, layout: FreeLayout, margin: int, seed: int) -> None:
         super().__init__(slots, seed)
@@ -172,7 +172,7 @@ class _SpatialModel(ClaimModel):
     # --- claims
 
     def require_atom(self, atom: GroundAtom, when: Any) -> None:
-        """Require that an atom is true whenever the literal `when` is (always, if that is None)."""
+        """Add a constraint that the atom holds whenever the literal `when` does, or always if `when` is None."""
         predicate, objects, _, holds = atom
         if predicate in DIRECTIONS:
             reading = Reading.by_margin(self.margin)
@@ -183,7 +183,7 @@ class _SpatialModel(ClaimModel):
         self.enforce(self.model.add_bool_or([literal if holds else literal.negated()]), when)
 
     def word(self, atom: GroundAtom) -> Any:
-        """Return the literal of an atom about a word; an object has one class, colour, material and shape."""
+        """Return the literal for an atom about a word. Words other than states exclude each other."""
         slot = atom.objects[0] if atom.objects else None
         assert slot is None or isinstance(slot, int)
         assert atom.word is not None
@@ -196,7 +196,7 @@ class _SpatialModel(ClaimModel):
         return self.words[key]
 
     def relation(self, predicate: str, first: Any, second: Any) -> Any:
-        """Return the literal that a relation is recorded; then its axiom holds."""
+        """Return the literal for a recorded relation, which implies the axiom of that relation."""
         key = (predicate, first, second)
         if key not in self.relations:
             literal = self.relations[key] = self.model.new_bool_var("")
@@ -215,14 +215,14 @@ class _SpatialModel(ClaimModel):
     # --- the axioms about all objects
 
     def carried(self) -> Iterator[tuple[int, int, Any]]:
-        """Yield the possible carriers: object, carrier, and the literal that it is."""
+        """Yield each possible carrier as an object, its carrier and the literal of the relation."""
         for (predicate, first, second), literal in self.relations.items():
             pair = find_carrier(SceneRelation(predicate, first, second))
             if pair is not None:
                 yield *pair, literal
 
     def require_places(self) -> None:
-        """Require that an object has one place at most, and that carriers come in an order."""
+        """Require that each object has at most one carrier and that carriers form no cycle."""
         count = self.slots.count
         depth = [self.model.new_int_var(0, count, "") for _ in range(count)]
         places: dict[int, list[Any]] = {}
@@ -233,7 +233,7 @@ class _SpatialModel(ClaimModel):
             self.model.add_at_most_one(literals)
 
     def require_solid(self, gap: int) -> None:
-        """Require that boxes overlap only where one object carries the other, directly or through others."""
+        """Require that boxes do not overlap unless one object carries the other, directly or indirectly."""
         above = self.ancestors()
         for earlier, later in combinations(range(self.slots.count), 2):
             ways = [above[pair] for pair in ((earlier, later), (later, earlier)) if pair in above]
@@ -246,7 +246,7 @@ class _SpatialModel(ClaimModel):
             self.model.add_bool_or(ways)
 
     def ancestors(self) -> dict[tuple[int, int], Any]:
-        """Return, for each object and each that may carry it through others, a literal that is true only then."""
+        """Return a literal for each pair of object and potential direct or indirect carrier."""
         direct: dict[tuple[int, int], list[Any]] = {}
         for thing, carrier, literal in self.carried():
             direct.setdefault((thing, carrier), []).append(literal)
