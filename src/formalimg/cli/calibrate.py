@@ -1,4 +1,4 @@
-"""`formalimg cf-world calibrate`: choose the gate threshold of each group from human labels."""
+"""`calibrate`: choose the gate threshold of each group from human labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`formalimg cf-world diagnose`: explain failures on changed worlds."""
+"""`diagnose`: explain failures on changed worlds."""
 
 from __future__ import annotations
 
