@@ -40,7 +40,7 @@ OpenMode = Literal["rw", "rwc", "immutable"]
 
 
 class _StepLimit:
-    """Interrupts a statement after too many steps, as a callback that SQLite calls every `_STEPS_PER_CALL`."""
+    """SQLite progress handler, called every `_STEPS_PER_CALL` steps, that interrupts long statements."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file

@@ -71,7 +71,7 @@ class TextureCanvas:
         return found
 
     def over(self, markup: str, defs: str = "", below: str | None = None) -> IconDrawing:
-        """Return the drawing with markup painted over it, clipped to its outline; `below` replaces its own markup."""
+        """Return the drawing with `markup` painted over it; `below`, if given, replaces its original markup."""
         name = f"{self.key}-{self.seed}"
         body = self.drawing.body if below is None else below
         clip = self.drawing.clip_path(name)

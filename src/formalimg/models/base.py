@@ -192,7 +192,7 @@ class ChatProvider(Identified, Protocol):
 
 @dataclass(frozen=True)
 class Answered(Generic[AnswerType]):
-    """A chat model answered in the requested form."""
+    """The outcome when a chat model answers in the requested format."""
 
     value: AnswerType
     raw: str

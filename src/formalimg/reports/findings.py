@@ -140,7 +140,7 @@ class _Difference:
 
 
 class _Ranking:
-    """The runs of a section and their differences, where `rated` leaves out the baselines."""
+    """The runs in a section and the differences between them. `rated` excludes the baselines."""
 
     def __init__(self, section: Section, rated: tuple[RunRow, ...]) -> None:
         self.section, self.rated = section, rated

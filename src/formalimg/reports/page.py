@@ -106,7 +106,7 @@ def _suite_part(
     studies: Sequence[HumanStudy],
     remark: str,
 ) -> dict[str, object]:
-    """Return the page content of a suite, with collapsed sections and without empty ones."""
+    """Return the page content for a suite, with sections collapsed and empty sections omitted."""
     main = main_table(section, comparison)
     published = replace(main, rows=tuple(row for row in main.rows if row.is_published), notes=())
     runs = tuple(row for row in main.rows if not row.is_published)

@@ -169,7 +169,7 @@ class _ItemNames:
                 self._by_index[int(match[1]), int(match[2])] = item
 
     def published(self, name: ConceptImageName) -> str | None:
-        """Return the published item with the level and index of a file name, or None."""
+        """Return the published item whose level and index match the file name, or None if there is none."""
         return self._by_index.get((int(name.level), name.number)) if name.level.isdecimal() else None
 
     def find_item(self, level: str, file: str) -> FolderImage | None:

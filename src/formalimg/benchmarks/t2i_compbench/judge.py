@@ -59,7 +59,7 @@ _VERSION = 1
 
 
 class PublishedPhraseJudge(WordJudge):
-    """Judge that asks a chat model about each noun phrase, as the authors ask BLIP.
+    """A judge that asks a chat model about each noun phrase, as the paper's authors query BLIP.
 
     As `WordJudge`, but `p_yes` is the probability of yes among yes and no.
     """

@@ -68,7 +68,7 @@ _MAX_NOTE_LENGTH = 4_000
 
 
 def decide(desk: ReviewDesk, body: Body) -> Response:
-    """Store a decision, a note or changes on disk before responding."""
+    """Save a decision, note or change to disk before responding."""
     name, version = require_text(body, "group", max_length=200), require_text(body, "version", max_length=64)
     choice = require_text(body, "choice", max_length=20) if "choice" in body else None
     if choice is not None and choice not in _CHOICES:

@@ -222,7 +222,7 @@ _INDEFINITE = ("a", "an", "one", "another")
 
 
 def check_questions(questions: Sequence[str], mix: ConceptMixture, pools: Pools) -> tuple[str, ...] | Rejection:
-    """Return the questions in concept order, or a rejection unless each concept has its own question.
+    """Return the questions in concept order, or a rejection if any concept lacks its own question.
 
     A question says its concept, of the right object and in the right direction, names all objects that the concept is
     about, and asks for nothing else. What our reader does not understand is rejected: another draw costs little, and a
