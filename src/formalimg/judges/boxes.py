@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MIN_BOX_SIDE = 1.0
-"""Boxes with a smaller side, on the canvas of 1000, hold no object."""
-
-_SHOWN = 20
-"""So many numbers of a wrong box are shown."""
+MIN_BOX_SIDE = 1.0  # Boxes with a smaller side, on the canvas of 1000, hold no object
+_SHOWN = 20  # So many numbers of a wrong box are shown
 
 
 @dataclass(frozen=True)
@@ -126,8 +123,7 @@ def _read_table() -> Mapping[str, Any]:
 
 # --- overlap
 
-MIN_OVERLAP = 0.9
-"""The minimum IoU of a match, as FormalImg measures its parser (appendix)."""
+MIN_OVERLAP = 0.9  # The minimum IoU of a match, as FormalImg measures its parser (appendix)
 
 
 class Match(NamedTuple):
@@ -186,10 +182,8 @@ def find_free_box(
     return None
 
 
-_FEW = 16
-"""Up to so many boxes are compared one by one, which is faster than a vector."""
-_SLACK = 1 - 1e-9
-"""A product may be rounded otherwise than the quotient, which decides."""
+_FEW = 16  # Up to so many boxes are compared one by one, which is faster than a vector
+_SLACK = 1 - 1e-9  # A product may be rounded otherwise than the quotient, which decides
 
 
 class KeptBoxes:
@@ -200,7 +194,6 @@ class KeptBoxes:
         self._columns: NDArray[np.float64] | None = None
 
     def add(self, box: Box) -> None:
-        """Add a box to the collection."""
         self._boxes.append(box)
         count = len(self._boxes)
         if count <= _FEW:

@@ -29,20 +29,15 @@ if TYPE_CHECKING:
 JudgeAnswer = TypeVar("JudgeAnswer", bound="BaseModel")
 ImagePosition: TypeAlias = Literal["first", "last"]
 
-PROMPTS = Path(__file__).parent / "prompts"
-"""The folders of the prompts of judges that several benchmarks have."""
+PROMPTS = Path(__file__).parent / "prompts"  # The folders of the prompts of judges that several benchmarks have
 _MAX_ATTEMPTS = 2
 
-GRID = 28
-"""Models that answer in pixels split images into patches of this size, and rescale what does not fit."""
+GRID = 28  # Models that answer in pixels split images into patches of this size, and rescale what does not fit
 MAX_PIXELS = 1280 * GRID * GRID
-MAX_SIDE = 1512
-"""Some service would scale larger images down on the way, without a notice."""
-
+MAX_SIDE = 1512  # Some service would scale larger images down on the way, without a notice
 _PLACEHOLDER = "{picture}"
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
-_PNG_COMPRESSION = -1
-"""The default of Pillow: cached answers are found again by the bytes that were sent."""
+_PNG_COMPRESSION = -1  # The default of Pillow: cached answers are found again by the bytes that were sent
 
 
 @dataclass(frozen=True)
@@ -86,17 +81,14 @@ class PromptedChat:
 
     @property
     def name(self) -> str:
-        """The name of the chat model."""
         return self._chat.name
 
     @property
     def price(self) -> Price:
-        """The price of the chat model."""
         return price_of(self._chat)
 
     @property
     def concurrency(self) -> int:
-        """The maximum number of concurrent requests to the chat model."""
         return self._chat.concurrency
 
 
@@ -112,7 +104,6 @@ class ChatJudge(PromptedChat):
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, the judging options, the prompts and the rules version."""
         return {
             **self._chat.settings,
             **self._options,

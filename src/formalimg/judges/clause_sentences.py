@@ -172,7 +172,6 @@ class JudgedScene:
         return bool(self.phrases.scene.seconds(atom.predicate, 1 << objects[0], 1 << objects[1]))
 
     def _holds(self, clause: ParsedClause, binding: Binding) -> bool | None:
-        """Return whether a claim holds under a binding, or None if this is unknown."""
         claim = clause.claim
         if isinstance(claim, Count):
             counted = self._count(claim, binding)
@@ -252,7 +251,6 @@ class JudgedScene:
         return SceneSentence(text, frozenset(objects))
 
     def _property(self, claim: Atom) -> SceneSentence | None:
-        """Build the sentence for a failed attribute or position, or return None."""
         (name,) = claim.variables
         candidates, obj, phrase = self._candidates(name), self._binding[name], self.phrases.predicate(claim)
         wrong = [candidate for candidate in candidates if not self._is_true(claim, [candidate])]
@@ -319,7 +317,6 @@ class JudgedScene:
 
 
 def _list_conjuncts(count: Count) -> tuple[Atom, ...] | None:
-    """Return the atoms of a count's body, or None if it is not a conjunction of atoms."""
     parts = count.body.parts if isinstance(count.body, And) else (count.body,)
     conjuncts = tuple(part for part in parts if isinstance(part, Atom))
     return conjuncts if len(conjuncts) == len(parts) else None

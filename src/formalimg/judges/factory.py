@@ -26,17 +26,14 @@ PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 `paper` and `official-code` say it where the two differ."""
 
 ICONS = "builtin/icons"
-DRAWN = "builtin/drawn"
-"""Goes by the scene that drawings of the built-in models carry."""
+DRAWN = "builtin/drawn"  # Goes by the scene that drawings of the built-in models carry
 DETECTORS = "detector/"
 """Names that begin with this are detectors: `detector/coco` for photographs, else open-vocabulary ones."""
 COCO = f"{DETECTORS}coco"
-OCR = "ocr/"
-"""Names that begin with this are text readers."""
+OCR = "ocr/"  # Names that begin with this are text readers
 TEXT_READER = f"{OCR}rapidocr"
 
-GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
-"""Options that say how a chat model is asked for boxes."""
+GROUNDER_OPTIONS = ("requests", "boxes", "prompts")  # Options that say how a chat model is asked for boxes
 TEXT_OPTIONS = ("reader", "compare", "tolerance")
 """Options that say which reader answers questions for text, and how strings are compared."""
 JUDGE_OPTIONS = (*GROUNDER_OPTIONS, *TEXT_OPTIONS, "decide", "answers", "persona", "zeroing", "grounder")
@@ -253,10 +250,7 @@ def open_chat(
     user: str,
     choices: Mapping[str, tuple[str, ...]],
 ) -> tuple[ChatModel, dict[str, Any]]:
-    """Open a chat model, and return it with the options that belong to the judge.
-
-    Values of several words have hyphens on a command line, so that they need no quotes: per-class for per class.
-    """
+    """Open a chat model, and return it with the options that belong to the judge."""
     from formalimg.models.registry import open_chat_model
 
     _refuse_reader(name)
@@ -289,10 +283,7 @@ def open_published_chat(
     max_tokens: int | None = None,
     top_p: float | None = None,
 ) -> tuple[ChatModel, Followed, dict[str, Any]]:
-    """Open a chat model for a published protocol, with its sampling options and the authors' prompts.
-
-    The texts of the authors are used where they have been pulled, unless the user names others.
-    """
+    """Open a chat model for a published protocol, with its sampling options and the authors' prompts."""
     from formalimg.benchmarks.download.texts import pulled_texts
     from formalimg.models.options import sampling_options
 

@@ -26,8 +26,7 @@ from formalimg.types import Benchmark, Part, Unscored, Verdict
 
 _TOGETHER = "not all that is asked of the objects holds at once"
 _NO = "the judge says no"
-_ANSWERED = 0.5
-"""Where questions have probabilities, an answer is the right one from this on."""
+_ANSWERED = 0.5  # Where questions have probabilities, an answer is the right one from this on
 
 
 class FailureSentence(NamedTuple):
@@ -75,7 +74,6 @@ def find_failed_parts(verdict: Verdict) -> list[int]:
 def _explain_part(
     verdict: Verdict, number: int, suite: Benchmark, formula: str, scene: JudgedScene | None
 ) -> Iterable[SceneSentence]:
-    """Return the sentences that explain a failed part."""
     part = verdict.parts[number]
     if formula and part.name.startswith("("):
         return (scene is not None and scene.sentences(number)) or [_explain_clause(part, formula, suite, scene)]

@@ -39,11 +39,8 @@ _BOTTLE_SCENE = Scene.of([SceneObject(BOTTLE, Box(100, 300, 300, 860), "red")])
 _OTHER_BOTTLE_SCENE = Scene.of([SceneObject(BOTTLE, Box(620, 60, 780, 500), "red")])
 _FORK_SCENE = Scene.of([SceneObject(FORK, Box(560, 120, 720, 800), "green")])
 
-_SAME_PLACE = 0.5
-"""A box that overlaps the true one by so much (intersection over union) is in the right place."""
-_NEAR = 0.06
-"""Numbers that differ by no more than this share of their range are the same numbers."""
-
+_SAME_PLACE = 0.5  # A box that overlaps the true one by so much (intersection over union) is in the right place
+_NEAR = 0.06  # Numbers that differ by no more than this share of their range are the same numbers
 _NUMBER = r"\s*(-?\d+(?:\.\d+)?)\s*"
 _FOUR_NUMBERS = re.compile(rf"\[{_NUMBER},{_NUMBER},{_NUMBER},{_NUMBER}\]")
 
@@ -154,10 +151,7 @@ class _Finding(NamedTuple):
 
 
 def needs_preflight(judge: Judge, suite: str) -> bool:
-    """Return whether a judge needs a pre-flight check, because it calls a chat model, detector or text reader.
-
-    Judges built from a Python function or class are their author's to test.
-    """
+    """Return whether a judge needs a pre-flight check, because it calls a chat model, detector or text reader."""
     questions, is_detector = getattr(judge, "questions", None), judge.name.startswith(DETECTORS)
     reads_text = getattr(judge, "reads_text", False)
     if questions is None and not is_detector and not reads_text:
@@ -201,7 +195,6 @@ async def check_judge(judge: Judge, suite: str) -> PreflightResult:
 
 
 def _check_answer(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscored) -> _Finding:
-    """Evaluate a judge's answer about a known drawing."""
     scene = answer.evidence.get("scene")
     boxes = [obj.box for obj in Scene.from_json(scene).objects] if isinstance(scene, Mapping) else []
     dropped = [entry for entry in _grounder_list(answer, "dropped") if isinstance(entry, Mapping)]
@@ -263,7 +256,6 @@ def _is_near(box: Sequence[float], numbers: Sequence[float], span: float) -> boo
 
 
 def _explain_unscored(judge: Judge, answer: Unscored, *, has_boxes: bool) -> _Finding:
-    """Return the finding for an unscored answer, with advice for the user."""
     # The judge names itself in the middle of its message, after what it was asked for.
     message = truncate(" ".join(answer.detail.rpartition(f"{judge.name} ")[2].split()), 200, 60) or answer.reason
     if judge.name.startswith(DETECTORS):
@@ -284,7 +276,6 @@ def _grounder_list(answer: Verdict | Unscored, name: str) -> list[Any]:
 
 
 def _written_boxes(answer: Verdict | Unscored) -> Iterator[tuple[float, ...]]:
-    """Yield all boxes in a model's raw answers."""
     for entry in _grounder_list(answer, "answers"):
         raw = entry.get("raw") if isinstance(entry, Mapping) else entry
         for text in raw if isinstance(raw, list) else [raw]:

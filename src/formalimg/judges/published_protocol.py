@@ -25,8 +25,7 @@ from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
 Followed: TypeAlias = Literal["published", "paper", "official-code"]
 """The protocol that is followed: `published` where a paper and its published code do not differ."""
 
-_PUBLISHED_FORMATS = (b"\x89PNG", b"\xff\xd8")
-"""How the files begin that published scripts look for: PNG and JPEG."""
+_PUBLISHED_FORMATS = (b"\x89PNG", b"\xff\xd8")  # How the files begin that published scripts look for: PNG and JPEG
 _YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"[^\W_]+")
 _THOUGHTS_END = "</think>"
@@ -54,7 +53,6 @@ class PublishedJudge(PromptedChat):
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, the protocol and its rules version, and the prompts."""
         return {
             **self._chat.settings,
             "protocol": self._protocol,
@@ -69,10 +67,7 @@ class PublishedJudge(PromptedChat):
         return self._protocol != "paper"
 
     def _label(self, prompt: Prompt, label: str) -> str | None:
-        """Return the media type declared by a published script if its request is reproduced exactly, else None.
-
-        That is so with the authors' text, and a server of the kind that they asked: others check the type.
-        """
+        """Return the media type declared by a published script if its request is reproduced exactly, else None."""
         return label if prompt.origin and self._chat.name.startswith("openai/") else None
 
     async def _ask(
@@ -94,10 +89,7 @@ async def attach_image(image: LoadedImage, label: str | None = None) -> Attachme
 
 
 def system_and_user(prompt: Prompt, values: Mapping[str, str]) -> tuple[str, str]:
-    """Split a prompt at the `[user]` line, and return the filled system and user messages.
-
-    Blanks at their ends are part of a text of the authors, and of no other.
-    """
+    """Split a prompt at the `[user]` line, and return the filled system and user messages."""
     system, separator, user = prompt.text.partition(USER_LINE)
     parts = (system, user) if prompt.origin else (system.strip(), user.strip())
     first, second = (replace(prompt, text=part).fill(values) for part in parts)
@@ -119,7 +111,6 @@ class WordAnswer(TextAnswer):
         return cls(text=text)
 
     def is_yes(self, *, as_code: bool) -> bool:
-        """Return whether the answer is yes."""
         return "Yes" in self.text if as_code else _YES.match(self.text) is not None
 
 
@@ -156,11 +147,9 @@ class WordJudge(PublishedJudge):
         super().__init__(chat, "published", {"prompt": self.prompt}, prompts, options)
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of requests per image of this item."""
         return len(item.spec.questions) if isinstance(item.spec, QuestionSpec) else 0
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether every question has its expected answer, with probabilities if available."""
         spec = item.spec
         if not isinstance(spec, QuestionSpec) or not spec.questions:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")

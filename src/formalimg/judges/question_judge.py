@@ -35,11 +35,8 @@ from formalimg.judges.text_judge import TextJudge, put_text_beside
 from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
 
 QuestionRequests: TypeAlias = Literal["each question", "all at once"]
-REQUESTS: tuple[QuestionRequests, ...] = get_args(QuestionRequests)
-"""How several questions can be asked."""
-
-_IGNORED = " \t\n\r\f\v\"'`“”‘’"
-"""Blanks, quotes and a full stop around the word are ignored; nothing else is."""
+REQUESTS: tuple[QuestionRequests, ...] = get_args(QuestionRequests)  # How several questions can be asked
+_IGNORED = " \t\n\r\f\v\"'`“”‘’"  # Blanks, quotes and a full stop around the word are ignored; nothing else is
 
 # Answer types. Models are sent their names, fields and docstrings as a JSON schema, which names the two words, so that
 # servers with constrained decoding give nothing else. Others may write anything, so the types accept any word, and the
@@ -134,7 +131,6 @@ class YesNoJudge(ChatJudge):
         self._semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
     async def _request_all(self, image: ChatImage, groups: Sequence[Sequence[AskedQuestion]]) -> list[QuestionRequest]:
-        """Send several requests concurrently."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 sent = [tasks.create_task(self._request(image, questions)) for questions in groups]
@@ -247,16 +243,13 @@ class QuestionGraphJudge(YesNoJudge):
 
     @property
     def chat(self) -> ChatModel:
-        """The chat model that answers the questions."""
         return self._chat
 
     def questions(self, item: Item[object]) -> int:
-        """Return the maximum number of requests per image of this item."""
         count = len(item.spec.questions) if isinstance(item.spec, QuestionSpec) else 0
         return count if self._one_by_one else min(1, count)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether every question about the image has its expected answer."""
         spec = item.spec
         if not isinstance(spec, QuestionSpec) or not spec.questions:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
@@ -288,7 +281,6 @@ class QuestionGraphJudge(YesNoJudge):
         return graph_verdict(spec, parts, verdict)
 
     def _is_next(self, question: GraphQuestion, parts: Mapping[str, Part], spec: QuestionSpec) -> bool:
-        """Return whether a question is to be asked in the next round."""
         if question.id in parts:
             return False
         if not self._one_by_one or spec.zeroing == "direct":

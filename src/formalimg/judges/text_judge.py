@@ -17,9 +17,7 @@ from formalimg.judges.text_match import Comparison, TextMatch, TextMatches, matc
 from formalimg.language.quoted_text import find_wanted_texts, remove_quoted_texts
 from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
-_RULES = 1
-"""The version of the rules from text to verdicts: raise it whenever a verdict may come out differently."""
-
+_RULES = 1  # The version of the rules from text to verdicts: raise it whenever a verdict may come out differently
 _MOST_SHOWN = 120
 
 
@@ -53,7 +51,6 @@ class TextJudge:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the reader, and the options for string comparison."""
         options: Mapping[str, Setting] = {
             "reader": self.name,
             "compare": self._compare,
@@ -64,11 +61,9 @@ class TextJudge:
 
     @property
     def concurrency(self) -> int:
-        """The maximum number of concurrent images that the reader allows."""
         return self.reader.concurrency
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image shows the text requested by the item."""
         spec = item.spec
         questions = find_text_questions(spec)
         if isinstance(questions, str) or not isinstance(spec, QuestionSpec):
@@ -120,7 +115,6 @@ class TextJudge:
         return {**reading.evidence, "reader": self.name, "text": text, "matches": listed, **more}
 
     def _score(self, text_question: TextQuestion, matches: Sequence[TextMatch]) -> float:
-        """Return the score of a question, ignoring failed parents."""
         is_shown = all(map(self.shows, matches))
         if text_question.question.expected == "no":
             return float(not is_shown)
@@ -156,11 +150,7 @@ def describe_match(match: TextMatch, matches: TextMatches) -> str:
 async def put_text_beside(
     verdict: Verdict, questions: Sequence[GraphQuestion], judge: TextJudge, image: LoadedImage
 ) -> Verdict:
-    """Add a text reader's results to the reasons and evidence of a verdict, without changing the outcome.
-
-    The evidence `by_reader` has the name of the reader, what it read, and for each question whether by it the image
-    shows the text; None where the question asks for more.
-    """
+    """Add a text reader's results to the reasons and evidence of a verdict, without changing the outcome."""
     texts_of_questions = [find_wanted_texts(question.question) for question in questions]
     if not any(texts_of_questions):
         return verdict

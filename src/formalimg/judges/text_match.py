@@ -20,12 +20,8 @@ from formalimg.scenes.objects import Box
 Comparison: TypeAlias = Literal["loose", "strict"]
 """What makes strings differ: letters and signs; strict: case, accents and punctuation at the ends as well."""
 
-NEAR = 0.5
-"""A run of words is taken to be the wanted string, misspelt, from this similarity on."""
-
-MAX_LINES = 6
-"""The most lines of a run."""
-
+NEAR = 0.5  # A run of words is taken to be the wanted string, misspelt, from this similarity on
+MAX_LINES = 6  # The most lines of a run
 _ENDS = " .,;:'\"-_·"
 _SIGNS = str.maketrans("‘’‚‛“”„‟´`‐‑‒–—―−、。，．：；", "''''\"\"\"\"''-------,.,.:;")
 _WIDE = r"[぀-ヿ㐀-鿿豈-﫿\U00020000-\U0003ffff]"
@@ -69,10 +65,7 @@ class TextMatches:
 
 
 def normalize_text(text: str, comparison: Comparison = "loose") -> str:
-    """Normalize text for comparison: apply Unicode NFKC, remove whitespace, and simplify quotes and dashes.
-
-    Loose: without case, accents of Latin letters, and punctuation at the ends.
-    """
+    """Normalize text for comparison: apply Unicode NFKC, remove whitespace, and simplify quotes and dashes."""
     plain = unicodedata.normalize("NFKC", text.translate(_SIGNS)).translate(_SIGNS)
     visible = "".join(char for char in plain if not char.isspace() and unicodedata.category(char) not in ("Cc", "Cf"))
     if comparison == "strict":

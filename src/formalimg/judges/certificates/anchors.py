@@ -46,11 +46,8 @@ ANCHOR_FILE = "anchor.json"
 _LOCK_FILE = "lock"
 _FORMAT, _VERSION = "formalimg anchor", 1
 _MAX_BYTES = 50_000_000
-_FAILED = "failed"
-"""The answer of a call that failed: none."""
-
-_Question = tuple[Item[Any], bytes, str]
-"""An item, a drawing of it as a file, and the part that was flipped."""
+_FAILED = "failed"  # The answer of a call that failed: none
+_Question = tuple[Item[Any], bytes, str]  # An item, a drawing of it as a file, and the part that was flipped
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from formalimg.types import Benchmark, Setting
 
 FORMAT = "formalimg certificate"
 VERSION = 2
-_OLD_VERSION = 1
-"""Its findings said nothing of what was not measured: they are made anew from its counts."""
+_OLD_VERSION = 1  # Its findings said nothing of what was not measured: they are made anew from its counts
 MAX_BYTES = 10_000_000
 MAX_SCENES = 1_000_000
 
@@ -33,13 +32,9 @@ MIN_ANSWERS = 8
 """A kind, predicate or other group with fewer answers about what is true, or what is false, is not measured."""
 FALSE_FINDINGS = 0.05
 """The chance that the certificate of a judge with the same few errors everywhere names any fault, at most."""
-POWER = 0.9
-"""The power with which a fault of the stated size is found."""
-HIGH = 0.9
-"""A share above it is never called weak."""
-
-_MAX_WORDS = 30
-"""So many predicates are listed, the most often flipped; a file has all."""
+POWER = 0.9  # The power with which a fault of the stated size is found
+HIGH = 0.9  # A share above it is never called weak
+_MAX_WORDS = 30  # So many predicates are listed, the most often flipped; a file has all
 
 
 class CountedShare(NamedTuple):
@@ -239,7 +234,6 @@ class JudgeCertificate:
         return replace(certificate, findings=find_faults(certificate))
 
     def _check_counts(self) -> None:
-        """Raise an error if the counts are inconsistent."""
         pairs = [share for counts in self.counts for share in (counts.sensitivity, counts.specificity)]
         changes = [count for row in self.nuisances for count in (row.to_yes, row.to_no, row.unscored)]
         totals = [*(share.whole for share in pairs), *(counts.asked for counts in self.nuisances)]
@@ -292,7 +286,6 @@ class JudgeCertificate:
         )
 
     def _row(self, counts: AnswerCounts) -> tuple[object, ...]:
-        """Return the table row for one group of answers."""
         suite = get_suite(self.suite)
         label = {
             "image": "whole image",

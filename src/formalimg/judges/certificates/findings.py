@@ -64,10 +64,7 @@ _Phrase = Callable[[str, AnswerCounts, AnswerCounts], str]
 
 
 def find_faults(certificate: JudgeCertificate) -> tuple[str, ...]:
-    """Describe the faults that a certificate shows, followed by the groups with too few answers.
-
-    That there is no fault is said only of what is measured.
-    """
+    """Describe the faults that a certificate shows, followed by the groups with too few answers."""
     level = significance_level(certificate)
     general = list(_general_faults(certificate))
     faults = [*_find_unscored_faults(certificate, level), *general]
@@ -82,7 +79,6 @@ def find_faults(certificate: JudgeCertificate) -> tuple[str, ...]:
 
 
 def _format_all_clear(certificate: JudgeCertificate) -> str:
-    """Describe a certificate in which no fault was found."""
     names = dict.fromkeys(_group_name(certificate, group) for group in certificate.groups if group.is_measured)
     names |= dict.fromkeys(counts.nuisance for counts in certificate.nuisances if counts.is_measured)
     if not names:
@@ -95,7 +91,6 @@ def _format_shares(counts: AnswerCounts) -> str:
 
 
 def _group_name(certificate: JudgeCertificate, counts: AnswerCounts) -> str:
-    """Return the display name of a kind or predicate."""
     if counts.by == "word":
         return _WORDS.get(counts.value, counts.value)
     colors = vocabulary("natural").words["color"]
@@ -223,15 +218,11 @@ def _format_weak(names: str, counts: AnswerCounts, rest: AnswerCounts) -> str:
 
 
 def _join_names(names: Sequence[str]) -> str:
-    """Join names with commas, and with "and" before the last."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _place_faults(certificate: JudgeCertificate, level: float) -> list[str]:
-    """Describe faults for small objects, many objects or high levels.
-
-    Where a kind or predicate is weak this is not asked: it may be frequent there.
-    """
+    """Describe faults for small objects, many objects or high levels."""
     phrases = {
         "size": "where the smallest object has {} thousandths of the image",
         "objects": "with {} objects",
@@ -257,11 +248,7 @@ def _sum_counts(groups: Iterable[AnswerCounts]) -> AnswerCounts:
 
 
 def _invariance_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
-    """Yield faults for answers that change on a repeated query or under a nuisance.
-
-    Of verdicts and clauses, those are named that change more. Noise changes as many answers to yes as to no, but may be
-    stronger where a part is flipped. A text is in such drawings alone, so it is named only if answers change one way.
-    """
+    """Yield faults for answers that change on a repeated query or under a nuisance."""
     by_name: dict[str, list[InvarianceCounts]] = {}
     for counts in certificate.nuisances:
         by_name.setdefault(counts.nuisance, []).append(counts)

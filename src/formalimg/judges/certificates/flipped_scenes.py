@@ -34,22 +34,16 @@ from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.results import SolverLimitError
 from formalimg.types import Benchmark, Item, Judge, Part, Verdict
 
-_MAX_CHANGES = 90
-"""So many changes of a scene are tried."""
-_MAX_CANDIDATES = 6
-"""With so many different clauses to choose from, no more changes are tried."""
-_ARRANGEMENTS = 5
-"""So many arrangements of objects are tried."""
-_JITTER = 8
-"""A clause is flipped only if its answer stays the same when the edges of all boxes move by so much."""
-
+_MAX_CHANGES = 90  # So many changes of a scene are tried
+_MAX_CANDIDATES = 6  # With so many different clauses to choose from, no more changes are tried
+_ARRANGEMENTS = 5  # So many arrangements of objects are tried
+_JITTER = 8  # A clause is flipped only if its answer stays the same when the edges of all boxes move by so much
 _MIN_FLIPS = MIN_ANSWERS + 2
 """Flips that each group gets first: more than needed, because a judge may leave some drawings without a verdict."""
 _MIN_COLOR_FLIPS = 24
 """Flips that colours get before the remaining ones are spread: judges confuse some colours rather than all."""
 _COLORS = ("Has", "HasColor", "color")
-_MAX_MISSES = 24
-"""A group that so many items in a row could not be flipped for is not preferred any more."""
+_MAX_MISSES = 24  # A group that so many items in a row could not be flipped for is not preferred any more
 _TOO_FEW, _TOO_MANY = "too few", "too many"
 
 
@@ -61,10 +55,7 @@ class Group(NamedTuple):
 
 
 def _part_words(item: Item[Any], part: Part) -> tuple[str, ...]:
-    """Return the words under which a part is counted: its only predicate, relation or colour, else its kind.
-
-    A count can be missed in two ways, and which one depends on the flip.
-    """
+    """Return the words under which a part is counted: its only predicate, relation or colour, else its kind."""
     if isinstance(item.spec, FormulaSpec):
         predicates = [name for name in part.about if name != "Is"]
         return ("Is",) if not predicates else (predicates[0],) if len(predicates) == 1 else (part.kind,)
@@ -115,11 +106,7 @@ class FlippedScene:
 
 
 def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None) -> Iterator[FlippedScene]:
-    """Yield items with a correct scene and one with a flipped part, cycling through the levels.
-
-    Items and flips are chosen such that every kind of part and every predicate of the suite gets enough flips, as far
-    as it can be drawn and flipped. The same for the same seed.
-    """
+    """Yield items with a correct scene and one with a flipped part, cycling through the levels."""
     benchmark = get_suite(suite)
     if benchmark.world not in _FIND_SCENE:
         suites = [name for name in suite_names() if get_suite(name).world in _FIND_SCENE]
@@ -201,7 +188,6 @@ class _FlipQuota:
         return sorted(map(self.rank, groups))
 
     def count_flip(self, groups: Iterable[Group]) -> None:
-        """Increment the flip count of each group."""
         for group in groups:
             self._flips[group] += 1
             self._misses[group] = 0
@@ -259,7 +245,6 @@ def _find_icon_scene(item: Item[Any], seed: int) -> DrawnScene | None:
 
 
 def _solve_scene(item: Item[Any], seed: int) -> DrawnScene | None:
-    """Solve for a scene that the item describes, or return None if there is no renderable one."""
     if undrawable_because(item.spec) is not None:
         return None
     try:

@@ -33,18 +33,10 @@ from formalimg.judges.observations import served_models
 from formalimg.models.spending import Spending, advise_on_unknown_cost, open_meter
 from formalimg.types import Concurrent, Grounder, Judge, Unscored, Verdict
 
-SCENES = 200
-"""The number of items by default: ten flips or so of each kind and predicate, 24 of colours."""
-
-SIZE = 512
-"""Width and height of the drawings, in pixels: few tokens, and people name what is drawn at this size."""
-
-SHOWN, FLIPPED = "as asked for", "one part flipped"
-"""The names of the two drawings of an item."""
-
-MAX_FAILURES = 20
-"""After so many failures in a row certification ends: what does not answer cannot be measured."""
-
+SCENES = 200  # The number of items by default: ten flips or so of each kind and predicate, 24 of colours
+SIZE = 512  # Width and height of the drawings, in pixels: few tokens, and people name what is drawn at this size
+SHOWN, FLIPPED = "as asked for", "one part flipped"  # The names of the two drawings of an item
+MAX_FAILURES = 20  # After so many failures in a row certification ends: what does not answer cannot be measured
 _SIZES = {60: "under 60", 120: "60 to 119", 1001: "120 and more"}
 """Groups by the smaller side of the smallest object, in thousandths of the image."""
 _OBJECTS = {3: "1 to 2", 6: "3 to 5", 11: "6 to 10", 10**9: "11 and more"}
@@ -169,10 +161,7 @@ def draw_example(suite: str, drawn: DrawnScene) -> Image.Image:
 
 
 def changed_drawing(nuisance: str, number: int) -> str:
-    """Return the name of the drawing to which a nuisance is applied.
-
-    A text that asks for a yes can sway only where the answer is no; all others change the two in turn.
-    """
+    """Return the name of the drawing to which a nuisance is applied."""
     return FLIPPED if nuisance == TEXT or number % 2 else SHOWN
 
 
@@ -197,7 +186,6 @@ def plan_views(example: FlippedScene, number: int) -> Iterator[View]:
 
 
 async def _ask_example(judge: Judge, calls: MeteredCalls, number: int, example: FlippedScene) -> ExampleAnswers:
-    """Judge all images of an item sequentially."""
     result = ExampleAnswers(example)
     item = example.item
     drawings: dict[str, Image.Image] = {}
@@ -276,11 +264,7 @@ async def map_concurrently(
 
 
 def count_answers(suite: str, answers: Sequence[ExampleAnswers]) -> tuple[AnswerCounts, ...]:
-    """Count the answers about whole images and flipped parts, grouped by each dimension.
-
-    One part of each item is counted, so that answers are as independent as items are. Kinds and predicates of the suite
-    that were never flipped have empty counts.
-    """
+    """Count the answers about whole images and flipped parts, grouped by each dimension."""
     ranks = {kind: rank for rank, kind in enumerate(get_suite(suite).part_kinds)}
     dimensions: dict[str, tuple[Callable[[FlippedScene], str], Callable[[str], object]]] = {
         "clause": (lambda example: "", str),

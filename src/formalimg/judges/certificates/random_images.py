@@ -34,11 +34,7 @@ _MAX_TRIES = 200
 
 
 def random_scenes(count: int, seed: int) -> Iterator[Scene]:
-    """Yield reproducible random scenes with 1 to 25 objects of any class and colour.
-
-    Smaller sides are from the minimum of the solver (20 of 1000) to 200, on a logarithmic scale; shapes are about
-    natural, horizontal or vertical. Boxes keep a distance of 20.
-    """
+    """Yield reproducible random scenes with 1 to 25 objects of any class and colour."""
     colors = (*vocabulary("knolling").words["color"], "other")
     for number in range(count):
         rng = random.Random(f"certification {seed} {number}")
@@ -142,7 +138,6 @@ def _rotate_drawing(rng: Generator, scene: Scene) -> Image.Image:
 
 
 def _replace_background(rng: Generator, scene: Scene) -> Image.Image:
-    """Draw a scene on a background of a different colour."""
     image = draw(scene)
     different = np.asarray(image) != np.array(drawing_background())
     mask = Image.fromarray(different.any(axis=2).astype(np.uint8) * 255)

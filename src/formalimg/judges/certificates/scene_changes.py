@@ -23,11 +23,9 @@ from formalimg.types import Benchmark
 
 _GAP = 20
 _BORDER = 5
-_PLACES = 40
-"""So many places are tried for an object that is moved."""
+_PLACES = 40  # So many places are tried for an object that is moved
 _MOVES, _SCALES = 4, (0.3, 0.45, 0.6, 1.7, 2.4, 3.4)
-_SIMILAR = 6
-"""An object is exchanged for one of so many classes whose natural shape is nearest."""
+_SIMILAR = 6  # An object is exchanged for one of so many classes whose natural shape is nearest
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,6 @@ def _exchange_object(drawn: DrawnScene, number: int, words: DrawnVocabulary, rng
 
 
 def _list_attributes(obj: SceneObject) -> list[str]:
-    """Return the attributes other than colour that can be removed from an object."""
     return [*(["material"] if obj.material else []), *(["shape"] if obj.shape else []), *obj.states]
 
 

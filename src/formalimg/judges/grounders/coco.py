@@ -57,10 +57,7 @@ class CocoGrounder:
     """One image is scaled, or its colours are read, while another is detected: the network has a single thread."""
 
     def __init__(
-        self,
-        files: Sequence[DetectorFiles],
-        classes: DetectorClasses,
-        parameters: DetectorParameters | None = None,
+        self, files: Sequence[DetectorFiles], classes: DetectorClasses, parameters: DetectorParameters | None = None
     ) -> None:
         self._files = files
         self._classes = classes
@@ -70,7 +67,6 @@ class CocoGrounder:
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """The networks, weights digests, classes, thresholds and rules versions."""
         from formalimg.judges.grounders.colors import colors_version
 
         names = ", ".join(f"{number} {name}" for name, number in self._classes.ids.items())
@@ -90,11 +86,9 @@ class CocoGrounder:
         return self._classes.words
 
     def unknown_classes(self, classes: Sequence[str]) -> tuple[str, ...]:
-        """Return the classes that the detector cannot find, which leave an image unscored."""
         return self._classes.unknown(classes)
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """Find the objects of these classes in an image."""
         if not classes:
             return Unscored("not understood", "no class is named that could be looked for")
         unknown = self.unknown_classes(classes)

@@ -14,12 +14,8 @@ from formalimg.scenes.scene import Scene
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-RULES = 2
-"""The version of the rules from boxes to scenes: raise it whenever a scene may come out differently."""
-
-MIN_SIDE = 1.0
-"""Boxes with a smaller side on the canvas of 1000, after clipping, hold no object."""
-
+RULES = 2  # The version of the rules from boxes to scenes: raise it whenever a scene may come out differently
+MIN_SIDE = 1.0  # Boxes with a smaller side on the canvas of 1000, after clipping, hold no object
 SAME_PLACE = 0.7
 """A box with this IoU or more is of the object that another network has found already, under another name."""
 
@@ -73,10 +69,7 @@ def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> 
 
 
 def drop_uncertain(result: SuppressionResult, threshold: float) -> SuppressionResult:
-    """Drop boxes below the threshold, except the best box of each class.
-
-    One box is enough for a class to be there, so that a lower score suffices than for counting.
-    """
+    """Drop boxes below the threshold, except the best box of each class."""
     best: dict[str, DetectedBox] = {}
     for box in result.kept:  # the highest score first
         best.setdefault(box.label, box)
@@ -88,10 +81,7 @@ def drop_uncertain(result: SuppressionResult, threshold: float) -> SuppressionRe
 def add_missing_classes(
     result: SuppressionResult, addition: SuppressionResult, classes: Collection[str]
 ) -> SuppressionResult:
-    """Add boxes from another detector for requested classes that are still missing.
-
-    A box in the place of an object of a requested class is dropped: that object has its name.
-    """
+    """Add boxes from another detector for requested classes that are still missing."""
     requested = [box for box in result.kept if box.label in classes]
     missing = set(classes) - {box.label for box in requested}
     added = [box for box in addition.kept if box.label in missing]
@@ -102,11 +92,7 @@ def add_missing_classes(
 def ground_detections(
     image: Image, result: SuppressionResult, served: Mapping[str, object], classes: Collection[str] | None = None
 ) -> Grounding:
-    """Build a grounding from detections, with the colour of each object taken from its pixels.
-
-    Evidence: `found` (the objects, their scores, and the share of each that has its colour), `others` (objects of other
-    classes than those asked for), `dropped` (boxes that the rules dropped), `served`.
-    """
+    """Build a grounding from detections, with the colour of each object taken from its pixels."""
     from formalimg.judges.grounders.colors import color_in
 
     boxes = [box for box in result.kept if classes is None or box.label in classes]

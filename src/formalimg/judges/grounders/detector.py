@@ -43,8 +43,7 @@ from formalimg.types import Setting, Unscored
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_DTYPE = "float32"
-"""Lower precision would put boxes on a grid of 4 in 1000, which is too coarse for formulas."""
+_DTYPE = "float32"  # Lower precision would put boxes on a grid of 4 in 1000, which is too coarse for formulas
 
 
 @dataclass(frozen=True)
@@ -107,11 +106,7 @@ class ZeroShotDetector(_LoadedModel):
             # Grounding DINO needs its input to read text labels back from it; the threshold lets none through.
             extra = {"input_ids": inputs["input_ids"], "text_threshold": 1.0}
         (results,) = post_process(
-            outputs,
-            threshold=threshold,
-            target_sizes=[(image.height, image.width)],
-            text_labels=[queries],
-            **extra,
+            outputs, threshold=threshold, target_sizes=[(image.height, image.width)], text_labels=[queries], **extra
         )
         scores, boxes = results["scores"].float().tolist(), results["boxes"].float().tolist()
         # With one class in the query, all boxes are of it; some detectors then give text labels instead of numbers.
@@ -169,7 +164,6 @@ class ClassDetector(_LoadedModel):
 
 
 def _load_detector(name: str, checkpoint: Checkpoint, family: DetectorFamily) -> ZeroShotDetector | ClassDetector:
-    """Load a detector of the type given by its configuration."""
     import transformers
 
     silence_libraries("transformers")
@@ -222,7 +216,6 @@ class DetectorGrounder:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The weights, query format, thresholds and rules versions."""
         from formalimg.judges.grounders.colors import colors_version
 
         return {
@@ -236,7 +229,6 @@ class DetectorGrounder:
         }
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """Find the objects of these classes in an image."""
         if not classes:
             return Unscored("not understood", "no class is named that could be looked for")
         find = partial(self._find, image.pil, tuple(dict.fromkeys(classes)))

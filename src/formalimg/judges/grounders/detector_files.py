@@ -168,7 +168,6 @@ class DetectorFiles:
 
     @property
     def format(self) -> WeightsFormat:
-        """The format of the weights file."""
         return _FORMATS[self.weights.suffix.lower()]
 
     @property

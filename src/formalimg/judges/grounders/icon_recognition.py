@@ -37,11 +37,8 @@ _COARSER = {24: 6, 12: 6, 8: 4, 6: 3}
 _FIRST_LOOKS = 6
 """So many looks, those with the smallest lower bounds, are compared first: the others must be able to beat these."""
 
-_ROUNDING = 0.25
-"""What a squared distance in single precision may be too small by, and more."""
-
-_MIN_PIXELS_PER_CELL = 1.5
-"""Finer cells would compare how edges happen to fall on pixels."""
+_ROUNDING = 0.25  # What a squared distance in single precision may be too small by, and more
+_MIN_PIXELS_PER_CELL = 1.5  # Finer cells would compare how edges happen to fall on pixels
 
 
 class Recognition(NamedTuple):
@@ -103,10 +100,6 @@ def _build_recognition(edges: PixelBox, nearest: NearestLooks, grid: CellGrid) -
 
 
 def _find_nearest(cells: NDArray[np.float32], grid: CellGrid) -> list[NearestLooks]:
-    """Return the nearest looks for each row of cells.
-
-    No look is farther on a coarser grid than on the fine one: so most are ruled out there, with few cells.
-    """
     bounds = _lower_bounds(cells, grid)
     first = np.argpartition(bounds, _FIRST_LOOKS, axis=1)[:, :_FIRST_LOOKS]
     objects = np.repeat(np.arange(len(cells)), _FIRST_LOOKS)
@@ -129,11 +122,7 @@ def _nearest_of(distances: NDArray[np.float32], rows: NDArray[np.intp], grid: Ce
 
 
 def _lower_bounds(cells: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
-    """Return a lower bound of the squared distance between each row of cells and each look.
-
-    In orthonormal directions, how far a look can change along each has bounds of its own. What lies across them, or
-    beyond these bounds, is a difference at any fineness and softness.
-    """
+    """Return a lower bound of the squared distance between each row of cells and each look."""
     coarse = _coarse_grid(grid)
     coarse_templates = _coarse_templates(grid)
     coarse_cells = average_cells(cells, grid, coarse)

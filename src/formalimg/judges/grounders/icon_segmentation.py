@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-SMALL_SIDE = 128
-"""The width and height of small images, whose objects a detector reads."""
+SMALL_SIDE = 128  # The width and height of small images, whose objects a detector reads
 
 
 class Cells(NamedTuple):
@@ -30,7 +29,6 @@ class Cells(NamedTuple):
     bottom: int
 
     def contains(self, inner: Cells) -> bool:
-        """Return whether this rectangle contains `inner`."""
         return (
             self.left <= inner.left
             and self.top <= inner.top
@@ -40,10 +38,7 @@ class Cells(NamedTuple):
 
 
 def find_outermost(components: Iterable[Cells]) -> list[Cells]:
-    """Return the components that are not contained in another, from top to bottom.
-
-    A component within the rectangle of another belongs to it: the parts inside an outline may not touch it.
-    """
+    """Return the components that are not contained in another, from top to bottom."""
     outer: list[Cells] = []
     for cells in sorted(components, key=lambda cells: (cells.left - cells.right) * (cells.bottom - cells.top)):
         if not any(larger.contains(cells) for larger in outer):
@@ -102,9 +97,7 @@ _MIN_CONTRAST = 28
 """The minimum contrast with the background, in the channel that differs most, of a pixel that may be part of an object:
 the blurred outline of a white object has no more."""
 
-_SURE_CONTRAST = 50
-"""The contrast that some pixel of every object reaches."""
-
+_SURE_CONTRAST = 50  # The contrast that some pixel of every object reaches
 _FAINT, _SPECK = 90, 8
 """The ringing of JPEG leaves specks beside objects; no part of a drawing is so faint and (on the canvas) so small."""
 
@@ -112,17 +105,14 @@ _POOL = 2
 """Components are found on a grid of cells of so many pixels, so that outlines thinned by scaling stay connected."""
 
 _BACKGROUND_TOLERANCE = 14
-_MIN_BACKGROUND = 0.1
-"""The minimum share of background in a drawing."""
-
+_MIN_BACKGROUND = 0.1  # The minimum share of background in a drawing
 _NEAR, _FAR = 3, 8
 """Within so many pixels of its edge an outline is at its darkest. The nearer suits pale outlines; the farther skips the
 ringing of JPEG in front of dark ones."""
 
 _SAME_EDGE = 0.5
 
-_MAX_OBJECTS, _MAX_COMPONENTS = 150, 1500
-"""No drawing has more objects, or components that they consist of."""
+_MAX_OBJECTS, _MAX_COMPONENTS = 150, 1500  # No drawing has more objects, or components that they consist of
 
 
 class PixelBox(NamedTuple):
@@ -180,8 +170,7 @@ def drawing_background() -> tuple[int, int, int]:
     return red, green, blue
 
 
-_OVERVIEW = 128
-"""The background is found in a copy of the image with so many pixels along a side."""
+_OVERVIEW = 128  # The background is found in a copy of the image with so many pixels along a side
 
 
 def _background_of(image: Image.Image) -> tuple[int, int, int] | None:
@@ -197,10 +186,7 @@ def _background_of(image: Image.Image) -> tuple[int, int, int] | None:
 
 
 def _is_mostly_flat(pooled: NDArray[np.uint8]) -> bool:
-    """Return whether most of the image has exactly the background colour of drawings.
-
-    False also if that cannot be seen, as the pixels of the overview are not made of whole cells.
-    """
+    """Return whether most of the image has exactly the background colour of drawings."""
     (down, rest_down), (across, rest_across) = [divmod(side, _OVERVIEW) for side in pooled.shape]
     if not down or not across or rest_down or rest_across:
         return False
@@ -210,7 +196,6 @@ def _is_mostly_flat(pooled: NDArray[np.uint8]) -> bool:
 
 
 def _median_level(levels: NDArray[np.uint8]) -> int:
-    """Return the median, rounded down."""
     below = np.cumsum(np.bincount(levels))
     lower, upper = np.searchsorted(below, [(len(levels) - 1) // 2, len(levels) // 2], side="right").tolist()
     return int((lower + upper) / 2)

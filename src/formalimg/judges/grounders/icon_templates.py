@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-GRIDS = (24, 12, 8, 6)
-"""The possible numbers of cells along a side, the finest first."""
-
+GRIDS = (24, 12, 8, 6)  # The possible numbers of cells along a side, the finest first
 FINEST = GRIDS[0]
 
 
@@ -45,17 +43,12 @@ def to_cells(image: Image.Image, edges: tuple[float, float, float, float], grid:
 
 LOOKS_FILE = "looks.npz"
 
-OTHER = "other"
-"""The colour of objects that have none of the named colours."""
-
-_SHEET = CANVAS // 2
-"""The size of the images that templates are cut from: a pixel is two units of the canvas."""
+OTHER = "other"  # The colour of objects that have none of the named colours
+_SHEET = CANVAS // 2  # The size of the images that templates are cut from: a pixel is two units of the canvas
 _GUTTER = 2
 _BOLD_SIDE, _FINE_SIDE = 24, 36
-_FINE_LENGTH = 110
-"""The smaller side of bold drawings; the minimum smaller and longer side of fine ones, in pixels."""
-_MIN_SLIMNESS = 0.7
-"""Classes whose aspect ratio is farther from a square (in the logarithm) look different in one."""
+_FINE_LENGTH = 110  # The smaller side of bold drawings; the minimum smaller and longer side of fine ones, in pixels
+_MIN_SLIMNESS = 0.7  # Classes whose aspect ratio is farther from a square (in the logarithm) look different in one
 _FINE_SQUARE = 72
 
 

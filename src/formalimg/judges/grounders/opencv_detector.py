@@ -29,13 +29,10 @@ if TYPE_CHECKING:
 
 _Numbers = NDArray[np.float64]
 
-MAX_BOXES = 300
-"""No more boxes of an image are kept, those with the highest scores."""
-
+MAX_BOXES = 300  # No more boxes of an image are kept, those with the highest scores
 _DECLARED_INPUT = re.compile(r"<Input> \S+ \[1 x 3 x (\d+) x (\d+)\]")
 """The fixed input of an ONNX model, as OpenCV 5 describes it."""
-_GRAY = (114, 114, 114)
-"""What surrounds an image that is padded to a square, as YOLO models are trained."""
+_GRAY = (114, 114, 114)  # What surrounds an image that is padded to a square, as YOLO models are trained
 
 
 class PreparedImage(NamedTuple):
@@ -190,7 +187,6 @@ def decode_output(output: NDArray[Any], classes: DetectorClasses, size: int, thr
 
 
 def _find_layouts(shape: tuple[int, ...], classes: int) -> list[str]:
-    """Return the output layouts that match an array shape."""
     if len(shape) == 4 and shape[:2] == (1, 1) and shape[3] == 7:
         return ["ssd"]
     if len(shape) == 2 and shape[1] == 5 + classes:

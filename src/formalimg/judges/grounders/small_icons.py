@@ -23,20 +23,13 @@ if TYPE_CHECKING:
 _PATCH = 8
 _GRID = SMALL_SIDE // _PATCH
 
-_MIN_SCORE = 0.2
-"""What is less likely than this to be an object is none; between this and its opposite is doubt."""
-
-_MIN_PATCH_SCORE = 0.03
-"""Patches that are less likely than this to hold the centre of an object do not count."""
-
-_SAME_OBJECT = 0.5
-"""Two boxes whose intersection is more than this share of their union are the same object."""
-
+_MIN_SCORE = 0.2  # What is less likely than this to be an object is none; between this and its opposite is doubt
+_MIN_PATCH_SCORE = 0.03  # Patches that are less likely than this to hold the centre of an object do not count
+_SAME_OBJECT = 0.5  # Two boxes whose intersection is more than this share of their union are the same object
 _BACKGROUND_NOISE, _MIN_BACKGROUND = 16, 0.4
 """Levels by which a pixel of the background may differ, and the least share of such pixels."""
 
-_SLACK = 2.0
-"""An object may extend by so many pixels beyond its box."""
+_SLACK = 2.0  # An object may extend by so many pixels beyond its box
 
 
 class SmallIcon(NamedTuple):
@@ -56,10 +49,7 @@ def has_drawn_background(image: Image) -> bool:
 
 
 def predict_icons(image: Image) -> Floats:
-    """Return the network's predictions for each patch of a small image.
-
-    That is the score of an object whose centre is there, edges of its box, and scores of classes and colours.
-    """
+    """Return the network's predictions for each patch of a small image."""
     network = _load_network()
     pixels = np.asarray(image, dtype=np.float32) / np.float32(127.5) - 1
     x = network.weights.linear("patch", to_patches(pixels, _PATCH))
@@ -70,11 +60,7 @@ def predict_icons(image: Image) -> Floats:
 
 
 def decode_icons(predicted: Floats) -> list[SmallIcon]:
-    """Decode the network's predictions to objects, in descending order of confidence.
-
-    An object that is there with a probability between `_MIN_SCORE` and one half is returned too: with as little
-    confidence as there is that it is none.
-    """
+    """Decode the network's predictions to objects, in descending order of confidence."""
     network = _load_network()
     scores = 1 / (1 + np.exp(-predicted[:, 0]))
     nouns = 5 + len(network.classes)
@@ -104,7 +90,6 @@ def decode_icons(predicted: Floats) -> list[SmallIcon]:
 
 
 def _decode_edges(offsets: Floats, patch: int) -> PixelBox:
-    """Convert offsets from a patch centre to box edges."""
     row, column = divmod(patch, _GRID)
     across, down = (column + 0.5) * _PATCH, (row + 0.5) * _PATCH
     left, top, right, bottom = (float(offset) * _PATCH for offset in offsets)
