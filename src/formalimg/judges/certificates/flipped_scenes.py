@@ -26,13 +26,17 @@ from formalimg.drawing.layout import solve_drawn
 from formalimg.drawing.scene import DrawnScene
 from formalimg.errors import FormalimgError
 from formalimg.judges.certificates.certificate import MIN_ANSWERS
-from formalimg.judges.certificates.nuisances import applicable_nuisances
-from formalimg.judges.certificates.scene_changes import DrawnVocabulary, find_vocabulary, generate_changes
+from formalimg.judges.certificates.scene_changes import (
+    DrawnVocabulary,
+    applicable_nuisances,
+    find_vocabulary,
+    generate_changes,
+)
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.results import SolverLimitError
-from formalimg.types import Benchmark, Item, Judge, Part, Verdict
+from formalimg.types import Item, Judge, Part, Verdict
 
 _MAX_CHANGES = 90  # So many changes of a scene are tried
 _MAX_CANDIDATES = 6  # With so many different clauses to choose from, no more changes are tried
@@ -113,7 +117,9 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
         raise FormalimgError(f"{suite} has no drawn world to certify a judge by: use one of {', '.join(suites)}")
     rng = Random(f"certificate {suite} {seed}")
     unknown_to = getattr(judge, "unknown_classes", None)
-    words = find_vocabulary(benchmark, _find_unknown_classes(judge, benchmark))
+    unknown_classes = getattr(getattr(judge, "grounder", None), "unknown_classes", lambda classes: ())
+    world = drawable_classes() if benchmark.world == "icons" else tuple(drawn_catalog().classes)
+    words = find_vocabulary(benchmark, unknown_classes(world))
     groups = _groups_of_items(suite)
     quota = _FlipQuota(suite_groups(suite))
     items = [item for item in drawn_items(suite) if unknown_to is None or not unknown_to(item)]
@@ -217,14 +223,6 @@ def _order_items(
 
 
 # --- scenes
-
-
-def _find_unknown_classes(judge: Judge | None, suite: Benchmark) -> Sequence[str]:
-    """Return the classes of the rendered world that the judge's grounder cannot detect."""
-    unknown = getattr(getattr(judge, "grounder", None), "unknown_classes", None)
-    if unknown is None:
-        return ()
-    return tuple(unknown(drawable_classes() if suite.world == "icons" else tuple(drawn_catalog().classes)))
 
 
 def _find_icon_scene(item: Item[Any], seed: int) -> DrawnScene | None:
