@@ -22,7 +22,6 @@ from formalimg.judges.certificates.certificate import (
 from formalimg.judges.certificates.findings import find_faults
 from formalimg.judges.certificates.flipped_scenes import flipped_scenes, suite_groups
 from formalimg.judges.certificates.measurement import SCENES
-from formalimg.stats.intervals import clopper_pearson
 from formalimg.stats.judge_error import ErrorRates, tipping_point
 from tests.support.planted_judges import ALWAYS_RIGHT, PLANTED, WRONG_IMAGES, KnownScenes, is_color, passes
 from tests.support.sizes import only_in_full, tries

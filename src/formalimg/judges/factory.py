@@ -14,7 +14,7 @@ from formalimg.judges.scene_judge import LayoutJudge, PublishedLayoutJudge, Scen
 from formalimg.types import Grounder, Judge
 
 if TYPE_CHECKING:
-    from formalimg.judges.published_protocol import Followed
+    from formalimg.judges.chat_judge import Followed
     from formalimg.judges.text_judge import TextJudge
     from formalimg.judges.text_match import Comparison
     from formalimg.models.registry import Provider

@@ -268,9 +268,9 @@ def _compare_scenes(condition: str, scene: Scene, answer: Grounding | Unscored) 
 def _sum_results(results: Sequence[ConditionResult]) -> ConditionResult:
     objects = detection(DetectionCounts(result.matched, result.found, result.objects) for result in results)
     colors = detection(DetectionCounts(result.colored, result.matched, result.matched) for result in results)
-    shares = (objects.precision, objects.recall, objects.f1, colors.precision)
+    ranges = (objects.precision.interval, objects.recall.interval, objects.f1.interval, colors.precision.interval)
     intervals = {
-        name: share.interval for name, share in zip(PUBLISHED_PARSER, shares, strict=True) if share.interval is not None
+        name: interval for name, interval in zip(PUBLISHED_PARSER, ranges, strict=True) if interval is not None
     }
     counts = [sum(getattr(result, name) for result in results) for name in _COUNTS]
-    return ConditionResult(results[0].condition, *counts, intervals)
+    return ConditionResult(results[0].condition, *counts, intervals=intervals)

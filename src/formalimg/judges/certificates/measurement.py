@@ -161,7 +161,7 @@ def draw_example(suite: str, drawn: DrawnScene) -> Image.Image:
 
 
 def changed_drawing(nuisance: str, number: int) -> str:
-    """Return the name of the drawing to which a nuisance is applied; text that asks for a yes goes into flipped ones."""
+    """Return the name of the drawing to change: text that asks for a yes is put into flipped ones only."""
     return FLIPPED if nuisance == TEXT or number % 2 else SHOWN
 
 

@@ -60,8 +60,7 @@ class VlmGrounder(ChatJudge):
 
     prompt_folder = PROMPTS / "vlm_grounder"
     retry_prompt = "grounder-again"
-    rules: ClassVar[Mapping[str, Setting]] = {"grounding_rules": 1}
-    """The version of the rules from answers to scenes: raise it whenever a scene may come out differently."""
+    rules: ClassVar[Mapping[str, Setting]] = {"grounding_rules": 1}  # the version of the rules from answers to scenes
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from formalimg.benchmarks.authoring.outcomes import Reason, Rejection
 from formalimg.benchmarks.authoring.task import clean_prompt
 from formalimg.benchmarks.authoring.writing_plan import VERSION
 from formalimg.benchmarks.cfworld.items import read_package_toml
-from formalimg.judges.published_protocol import system_and_user
+from formalimg.judges.chat_judge import system_and_user
 from formalimg.prompts import load_prompts, read_prompt
 
 Discipline: TypeAlias = Literal["physics", "biology", "chemistry", "geography", "sociology"]

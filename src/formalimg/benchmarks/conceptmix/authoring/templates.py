@@ -24,7 +24,7 @@ from formalimg.benchmarks.conceptmix.spec import (
     ConceptSpec,
     bound_concepts,
 )
-from formalimg.judges.published_protocol import WordAnswer, parse_json
+from formalimg.judges.chat_judge import WordAnswer, parse_json
 from formalimg.models.base import Message
 from formalimg.models.text_answer import TextAnswer
 from formalimg.prompts import load_prompts, read_prompt
