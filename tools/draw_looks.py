@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from formalimg.judges import grounders
-from formalimg.judges.grounders.icon_templates import LOOKS_FILE, draw_looks
+from formalimg.judges.grounders.icon_recognition import LOOKS_FILE, draw_looks
 
 if __name__ == "__main__":
     path = Path(grounders.__file__).parent / LOOKS_FILE

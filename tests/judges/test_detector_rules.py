@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.judges.boxes import box_overlap
+from formalimg.judges.boxes import MIN_SIDE, DetectedBox, box_overlap, suppress_overlaps
 from formalimg.judges.factory import open_grounder
-from formalimg.judges.grounders.detections import MIN_SIDE, DetectedBox, suppress_overlaps
 from formalimg.judges.grounders.detector import detector_family
 from formalimg.scenes.objects import CANVAS, Box
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from formalimg.judges.grounders import icon_recognition, icon_templates
-from formalimg.judges.grounders.icon_templates import LOOKS_FILE, CellGrid, draw_looks, list_kinds
+from formalimg.judges.grounders.icon_recognition import LOOKS_FILE, CellGrid, draw_looks, list_kinds
 from tests.support.sizes import only_in_full
 
 

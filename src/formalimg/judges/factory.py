@@ -15,8 +15,7 @@ from formalimg.types import Grounder, Judge
 
 if TYPE_CHECKING:
     from formalimg.judges.chat_judge import Followed
-    from formalimg.judges.text_judge import TextJudge
-    from formalimg.judges.text_match import Comparison
+    from formalimg.judges.text_judge import Comparison, TextJudge
     from formalimg.models.registry import Provider
     from formalimg.types import ChatModel
 
@@ -128,7 +127,7 @@ def list_grounders() -> list[Provider]:
     from formalimg.judges.rapidocr import open_rapidocr
     from formalimg.models.registry import Provider, requirements_of
 
-    networks = "+".join(files.network.name for files in find_installed_networks() if files.network)
+    networks = "+".join(files.network for files in find_installed_networks())
     by = f" by {networks}" if networks else ""
     icons = "The icons that built-in models draw; what draws anything else needs another judge."
     coco = f"The 80 classes of COCO in photographs{by}, on a CPU; -J network=NAME or weights=FILE takes others."

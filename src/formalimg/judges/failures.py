@@ -13,8 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.clause_sentences import JudgedScene, SceneSentence, parse_clause
-from formalimg.judges.scene_phrases import ScenePhrases
+from formalimg.judges.clause_sentences import JudgedScene, ScenePhrases, SceneSentence, parse_clause
 from formalimg.language.lexicon import WordingError, lexicon_of, with_classes
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.parser import try_parse

@@ -269,8 +269,6 @@ def _sum_results(results: Sequence[ConditionResult]) -> ConditionResult:
     objects = detection(DetectionCounts(result.matched, result.found, result.objects) for result in results)
     colors = detection(DetectionCounts(result.colored, result.matched, result.matched) for result in results)
     ranges = (objects.precision.interval, objects.recall.interval, objects.f1.interval, colors.precision.interval)
-    intervals = {
-        name: interval for name, interval in zip(PUBLISHED_PARSER, ranges, strict=True) if interval is not None
-    }
-    counts = [sum(getattr(result, name) for result in results) for name in _COUNTS]
-    return ConditionResult(results[0].condition, *counts, intervals=intervals)
+    intervals = {name: range_ for name, range_ in zip(PUBLISHED_PARSER, ranges, strict=True) if range_ is not None}
+    images, refused, total, found, matched, colored = (sum(getattr(row, name) for row in results) for name in _COUNTS)
+    return ConditionResult(results[0].condition, images, refused, total, found, matched, colored, intervals)

@@ -76,7 +76,7 @@ def ground_icons(image: Image, predicted: Floats | None = None) -> Grounding | U
 
 def _ground_small(image: Image, components: Sequence[PixelBox], predicted: Floats | None) -> Grounding | Unscored:
     """Find the objects in a small drawing, and check that they account for all connected components."""
-    from formalimg.judges.grounders.small_icons import (
+    from formalimg.judges.grounders.icon_segmentation import (
         decode_icons,
         find_unexplained,
         has_drawn_background,
