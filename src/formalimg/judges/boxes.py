@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MIN_BOX_SIDE = 1.0  # Boxes with a smaller side, on the canvas of 1000, hold no object
+_EDGES = ("xmin", "ymin", "xmax", "ymax")
 _SHOWN = 20  # So many numbers of a wrong box are shown
 
 
@@ -58,29 +59,25 @@ class BoxConvention:
         elif self.span != 1 and min(numbers) >= 0 and max(numbers) <= 1:
             problem = f"looks like unit coordinates: {in_range}"
         else:
-            left, top, right, bottom = (
-                numbers if self.order[0] == "xmin" else (numbers[index] for index in (1, 0, 3, 2))
-            )
+            left, top, right, bottom = (numbers[index] for index in map(self.order.index, _EDGES))
             across, down = self.span or width, self.span or height
-            box = Box(
-                *(round(x / y * CANVAS, 2) for x, y in ((left, across), (top, down), (right, across), (bottom, down)))
-            )
             if not (0 <= left <= across and 0 <= right <= across and 0 <= top <= down and 0 <= bottom <= down):
                 problem = f"leaves the image: {in_range}"
             elif left > right or top > bottom:
                 problem = f"has its corners swapped: it must be {form}"
-            elif box.xmax - box.xmin < MIN_BOX_SIDE or box.ymax - box.ymin < MIN_BOX_SIDE:
-                problem = f"is too small to hold an object: {in_range}"
             else:
-                return box
+                shares = (left / across, top / down, right / across, bottom / down)
+                box = Box(*(round(share * CANVAS, 2) for share in shares))
+                if min(box.xmax - box.xmin, box.ymax - box.ymin) >= MIN_BOX_SIDE:
+                    return box
+                problem = f"is too small to hold an object: {in_range}"
         more = ", …" if len(numbers) > _SHOWN else ""
         return f"the box [{', '.join(f'{number:g}' for number in numbers[:_SHOWN])}{more}] {problem}"
 
     def write(self, box: Box, width: int, height: int) -> tuple[float, ...]:
         """Convert a box on the canvas to the model's coordinates, the inverse of `on_canvas`."""
         across, down = (self.span or width) / CANVAS, (self.span or height) / CANVAS
-        left, top, right, bottom = box.xmin * across, box.ymin * down, box.xmax * across, box.ymax * down
-        return (left, top, right, bottom) if self.order[0] == "xmin" else (top, left, bottom, right)
+        return tuple(getattr(box, edge) * (across if edge[0] == "x" else down) for edge in self.order)
 
 
 def box_convention(model: str, convention: str = "auto") -> BoxConvention:
@@ -112,9 +109,14 @@ def _read_table() -> Mapping[str, Any]:
 MIN_OVERLAP = 0.9  # The minimum IoU of a match, as FormalImg measures its parser (appendix)
 
 
-def match_objects(
-    truth: Scene, found: Scene, min_overlap: float = MIN_OVERLAP
-) -> list[tuple[SceneObject, SceneObject]]:
+class Match(NamedTuple):
+    """A ground-truth object and the detected object matched to it."""
+
+    truth: SceneObject
+    found: SceneObject
+
+
+def match_objects(truth: Scene, found: Scene, min_overlap: float = MIN_OVERLAP) -> list[Match]:
     """Match true and found objects of the same class one to one, in descending order of IoU."""
     if not 0 < min_overlap <= 1:  # also refuses NaN
         raise FormalimgError(f"boxes cannot be asked to overlap by {min_overlap:g}: take more than 0, and 1 at most")
@@ -131,7 +133,7 @@ def match_objects(
         if share >= min_overlap and true_index not in matched_truth and found_index not in matched_found:
             matched_truth.add(true_index)
             matched_found.add(found_index)
-            matches.append((truth.objects[true_index], found.objects[found_index]))
+            matches.append(Match(truth.objects[true_index], found.objects[found_index]))
     return matches
 
 

@@ -1,9 +1,13 @@
-"""Icon recognition by template matching, with a confidence based on the closest and second-closest template."""
+"""Icon recognition by template matching, with a confidence based on the closest and second-closest template.
+
+The templates (`looks.npz`) were drawn by `tools/draw_looks.py`: a grounder with shipped templates sees the same in
+every version of the library that draws.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,15 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PIL import Image
 
-from formalimg.drawing.icon_scene import draw, drawable_classes, natural_aspect
+from formalimg.drawing.icon_scene import drawable_classes, natural_aspect
 from formalimg.judges.grounders.icon_segmentation import PixelBox, drawing_background
 from formalimg.logic.vocabulary import vocabulary
-from formalimg.scenes.objects import CANVAS, Box, SceneObject
-from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from PIL.Image import Image
 
 GRIDS = (24, 12, 8, 6)  # The possible numbers of cells along a side, the finest first
 FINEST = GRIDS[0]
@@ -40,93 +41,18 @@ def to_cells(image: Image.Image, edges: tuple[float, float, float, float], grid:
 LOOKS_FILE = "looks.npz"
 
 OTHER = "other"  # The colour of objects that have none of the named colours
-_SHEET = CANVAS // 2  # The size of the images that templates are cut from: a pixel is two units of the canvas
-_GUTTER = 2
-_BOLD_SIDE, _FINE_SIDE = 24, 36
-_FINE_LENGTH = 110  # The smaller side of bold drawings; the minimum smaller and longer side of fine ones, in pixels
-_MIN_SLIMNESS = 0.7  # Classes whose aspect ratio is farther from a square (in the logarithm) look different in one
-_FINE_SQUARE = 72
-
-
-class DrawnLooks(NamedTuple):
-    """Drawings of all classes in all colours on the finest grid, with bold and with fine outlines."""
-
-    bold: NDArray[np.uint8]
-    fine: NDArray[np.uint8]
-
-
-class _TemplateSize(NamedTuple):
-    """The class, colour and pixel size of a template drawing."""
-
-    label: str
-    color: str
-    width: int
-    height: int
+MIN_SLIMNESS = 0.7  # Classes whose aspect ratio is farther from a square (in the logarithm) look different in one
 
 
 def list_kinds() -> list[tuple[str, str]]:
-    """Return the class and colour of each template row; slim classes have two rows per colour."""
-    return [(label, color) for label, *_ in _list_shapes() for color in _list_colors()]
-
-
-def draw_looks() -> DrawnLooks:
-    """Draw the templates of all classes in all colours, which takes several seconds."""
-    bold = _cut_cells(
-        [_TemplateSize(label, color, *size) for label, size, _ in _list_shapes() for color in _list_colors()]
-    )
-    fine = _cut_cells(
-        [_TemplateSize(label, color, *size) for label, _, size in _list_shapes() for color in _list_colors()]
-    )
-    return DrawnLooks(bold, fine)
-
-
-def _list_colors() -> tuple[str, ...]:
-    return (*vocabulary("knolling").words["color"], OTHER)
-
-
-def _list_shapes() -> list[tuple[str, tuple[int, int], tuple[int, int]]]:
-    return [(label, *sizes) for label in drawable_classes() for sizes in _list_sizes(natural_aspect(label))]
-
-
-def _list_sizes(aspect: float) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Yield the bold and fine sizes of a class, at its natural aspect ratio and, if slim, as a square."""
-    slimness = max(aspect, 1 / aspect)
-    bold, fine = _BOLD_SIDE * slimness, max(_FINE_LENGTH, _FINE_SIDE * slimness)
-    across, down = min(1, aspect), min(1, 1 / aspect)
-    yield (round(bold * across), round(bold * down)), (round(fine * across), round(fine * down))
-    if math.log(slimness) > _MIN_SLIMNESS:
-        yield (_BOLD_SIDE, _BOLD_SIDE), (_FINE_SQUARE, _FINE_SQUARE)
-
-
-def _cut_cells(drawn: Sequence[_TemplateSize]) -> NDArray[np.uint8]:
-    """Draw the templates and return their cells, one row each."""
-    rows = np.empty((len(drawn), 3 * FINEST**2), np.uint8)
-    for sheet in _pack_sheets(drawn):
-        boxes = {number: (x, y, x + drawn[number].width, y + drawn[number].height) for number, x, y in sheet}
-        objects = [
-            SceneObject(drawn[number].label, Box(*(edge * CANVAS / _SHEET for edge in box)), drawn[number].color)
-            for number, box in boxes.items()
-        ]
-        image = draw(Scene.of(objects), _SHEET)
-        for number, box in boxes.items():
-            rows[number] = to_cells(image, box, CellGrid(FINEST, FINEST))
-    return rows
-
-
-def _pack_sheets(drawn: Sequence[_TemplateSize]) -> Iterator[list[tuple[int, int, int]]]:
-    """Pack drawings onto sheets, and yield the index and top left corner of each drawing per sheet."""
-    sheet: list[tuple[int, int, int]] = []
-    x = y = shelf = 0
-    for number in sorted(range(len(drawn)), key=lambda number: -drawn[number].height):
-        width, height = drawn[number].width + _GUTTER, drawn[number].height + _GUTTER
-        if x + width > _SHEET:
-            x, y, shelf = 0, y + shelf, 0
-        if y + height > _SHEET:
-            yield sheet
-            sheet, x, y, shelf = [], 0, 0, 0
-        sheet.append((number, x, y))
-        x, shelf = x + width, max(shelf, height)
-    yield sheet
+    """Return the class and colour of each template row; slim classes, which look different in a square, have two."""
+    colors = (*vocabulary("knolling").words["color"], OTHER)
+    return [
+        (label, color)
+        for label in drawable_classes()
+        for _ in range(1 + (abs(math.log(natural_aspect(label))) > MIN_SLIMNESS))
+        for color in colors
+    ]
 
 
 _MAX_UPRIGHT_ASPECT = 0.25
@@ -253,7 +179,7 @@ class Recognition(NamedTuple):
         return min(1.0, max(0.0, likeness)) * min(1.0, max(0.0, distinctness))
 
 
-def recognize_icons(image: Image, objects: Sequence[Sequence[PixelBox]]) -> list[Recognition]:
+def recognize_icons(image: Image.Image, objects: Sequence[Sequence[PixelBox]]) -> list[Recognition]:
     """Recognize the object in each group of candidate boxes, using the box that matches best."""
     possible = [(number, edges) for number, choices in enumerate(objects) for edges in choices]
     grids = [

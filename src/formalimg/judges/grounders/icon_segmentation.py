@@ -17,7 +17,6 @@ from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from PIL.Image import Image
 
 SMALL_SIDE = 128  # The width and height of small images, whose objects a detector reads
 
@@ -295,13 +294,13 @@ class SmallIcon(NamedTuple):
     rival: str  # the next most likely class
 
 
-def has_drawn_background(image: Image) -> bool:
+def has_drawn_background(image: Image.Image) -> bool:
     """Return whether enough of the image has the background colour of drawings."""
     distance = np.abs(np.asarray(image, dtype=np.int16) - np.array(drawing_background(), dtype=np.int16)).max(axis=-1)
     return bool((distance <= _BACKGROUND_NOISE).mean() >= _MIN_BACKGROUND)
 
 
-def predict_icons(image: Image) -> Floats:
+def predict_icons(image: Image.Image) -> Floats:
     """Return the network's predictions for each patch of a small image."""
     network = _load_network()
     pixels = np.asarray(image, dtype=np.float32) / np.float32(127.5) - 1
