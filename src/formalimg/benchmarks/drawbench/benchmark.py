@@ -34,8 +34,7 @@ CATEGORIES = (
 BY_FORMULA = ("Colors", "Counting", "Positional")
 """Those whose prompts name objects with colours, numbers and places, and hardly more."""
 
-BY_TEXT = ("Text",)
-"""Those whose prompts ask for text in quotes."""
+BY_TEXT = ("Text",)  # Those whose prompts ask for text in quotes
 
 
 def find_category(name: str) -> str | None:

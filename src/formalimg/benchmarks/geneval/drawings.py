@@ -32,8 +32,7 @@ from formalimg.types import Item
 _CELLS = 5
 _AREA = 120 * 120
 _LONGEST = 180
-_TRIES = 500
-"""So many arrangements are tried: of two objects one in four fits, of more fewer do."""
+_TRIES = 500  # So many arrangements are tried: of two objects one in four fits, of more fewer do
 
 
 def compose_objects(

@@ -15,11 +15,8 @@ from formalimg.benchmarks.object_spec import RELATIONS, IncludedObjects, ObjectS
 from formalimg.errors import FormalimgError
 
 THRESHOLD = 0.3
-COUNTING_THRESHOLD = 0.9
-"""Boxes count if their confidence is higher; for the tag `counting`, higher than the second."""
-MAX_OBJECTS = 16
-"""The most boxes of a class that count, those of the highest confidence."""
-
+COUNTING_THRESHOLD = 0.9  # Boxes count if their confidence is higher; for the tag `counting`, higher than the second
+MAX_OBJECTS = 16  # The most boxes of a class that count, those of the highest confidence
 _MARGIN = 0.1
 _SAME_PLACE = 1e-3
 _DIRECTION = 0.5

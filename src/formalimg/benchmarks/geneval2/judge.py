@@ -25,8 +25,7 @@ from formalimg.types import ChatModel, Grounder, Item, Judge, Part, Setting, Uns
 if TYPE_CHECKING:
     from formalimg.judges.recorded_judge import RecordedModels
 
-_BOX_RULES = 1
-"""The version of the rules from boxes to answers: raise it whenever one may come out differently."""
+_BOX_RULES = 1  # The version of the rules from boxes to answers: raise it whenever one may come out differently
 
 
 class PublishedWordJudge(WordJudge):

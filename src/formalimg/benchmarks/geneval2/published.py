@@ -35,9 +35,7 @@ from formalimg.benchmarks.record import ItemFindings
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
-FILE = "geneval2_data.jsonl"
-"""The name of the published file."""
-
+FILE = "geneval2_data.jsonl"  # The name of the published file
 _MAX_LEVEL = 1_000
 
 

@@ -13,9 +13,7 @@ from formalimg.reports.tables.format import level_head, level_word, rule_text
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.types import Benchmark, Table
 
-_SKILLS = ("object", "attribute", "count", "position", "verb")
-"""The skills in the order of the paper; others follow."""
-
+_SKILLS = ("object", "attribute", "count", "position", "verb")  # The skills in the order of the paper; others follow
 _SOFT, _HARD = "log-probabilities", "right or wrong"
 
 

@@ -59,8 +59,7 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
 the id of the question as well; where it has `questions`, a list, `id` is the item."""
 
 _LEVEL = 1
-_NONE = ("0", "none", "-")
-"""What stands for no parents, unless a question is called so."""
+_NONE = ("0", "none", "-")  # What stands for no parents, unless a question is called so
 
 
 @dataclass

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from formalimg.judges.preflight import KnownDrawing
     from formalimg.judges.recorded_judge import RecordedModels
 
-_VOCABULARY = "natural"
-"""The vocabulary of the formula that a grounder is tried with."""
+_VOCABULARY = "natural"  # The vocabulary of the formula that a grounder is tried with
 _OPTIONS = ("requests", "zeroing", "prompts", *TEXT_OPTIONS)
 
 

@@ -23,8 +23,7 @@ FIRST_ROW = "first-row"
 """The tag of the item whose first question is the first row of a DPG file, which the published code skips."""
 
 _NAME_AND_NUMBER = re.compile(r"\w+_\d+")
-_ENOUGH = 100
-"""How many records tell the format of a file."""
+_ENOUGH = 100  # How many records tell the format of a file
 
 
 class QuestionFormat(NamedTuple):

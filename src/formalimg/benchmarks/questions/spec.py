@@ -18,9 +18,7 @@ ExpectedAnswer: TypeAlias = Literal[
 ]
 """The answer that is good: yes or no, or a number where a question asks how many."""
 
-COUNT_WORDS: tuple[str, ...] = get_args(ExpectedAnswer)[2:]
-"""The numbers that can be expected, in order from zero."""
-
+COUNT_WORDS: tuple[str, ...] = get_args(ExpectedAnswer)[2:]  # The numbers that can be expected, in order from zero
 Zeroing: TypeAlias = Literal["transitive", "direct"]
 """Which parents fail a question: those that failed or count as failed themselves, as in DPG, so that one missing object
 fails all that follows from it; or those whose own answer is not the expected one, as in DSG and OneIG."""
@@ -28,12 +26,8 @@ fails all that follows from it; or those whose own answer is not the expected on
 MAX_QUESTIONS = 30
 """The most questions that a prompt is taken apart into: each is paid for, and a longer list is a slip."""
 
-MAX_GRAPH_QUESTIONS = 200
-"""The most questions of one item: published graphs are longer than what we would write."""
-
-MAX_QUESTION_LENGTH = 12_000
-"""The most characters of a question: one may ask for a whole prompt."""
-
+MAX_GRAPH_QUESTIONS = 200  # The most questions of one item: published graphs are longer than what we would write
+MAX_QUESTION_LENGTH = 12_000  # The most characters of a question: one may ask for a whole prompt
 MAX_WEIGHT = 1_000.0
 
 QUESTION_CATEGORIES = ("object", "attribute", "count", "relation", "action", "text", "style", "other", "whole")

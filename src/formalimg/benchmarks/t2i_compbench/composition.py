@@ -122,11 +122,8 @@ COMPOSITION_TASKS: tuple[CompositionTask, ...] = get_args(CompositionTask)
 
 Relation: TypeAlias = Literal["near", "left of", "right of", "above", "below"]
 
-MAX_PHRASES = 8
-"""The most noun phrases that are asked for, the first ones; published code asks for no more."""
-
-OBJECT, COUNT, RELATION, ATTRIBUTE = "object", "count", "relation", "attribute"
-"""The categories of questions."""
+MAX_PHRASES = 8  # The most noun phrases that are asked for, the first ones; published code asks for no more
+OBJECT, COUNT, RELATION, ATTRIBUTE = "object", "count", "relation", "attribute"  # The categories of questions
 
 
 class CountedObject(NamedTuple):

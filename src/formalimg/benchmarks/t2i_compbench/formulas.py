@@ -31,8 +31,7 @@ from formalimg.scenes.objects import CANVAS
 from formalimg.scenes.scene import Scene
 from formalimg.types import Item
 
-_MAX_NOUN_WORDS = 2
-"""Behind a colour a school bus is a class; in other phrases nobody can say where the adjectives end."""
+_MAX_NOUN_WORDS = 2  # Behind a colour a school bus is a class; in other phrases nobody can say where the adjectives end
 
 
 class TranslatedShare(NamedTuple):

@@ -51,11 +51,8 @@ COMPOSITION_PROFILES: tuple[CompositionProfile, ...] = get_args(CompositionProfi
 
 _OPTIONS = ("profile", "colors", "clip", "confidence", "grounder")
 
-SOFT, HARD = "log-probabilities", "yes or no"
-"""What the score of noun phrases is made of."""
-
-_VERSION = 1
-"""The version of the rules from answers and groundings to verdicts: raise it whenever a verdict may differ."""
+SOFT, HARD = "log-probabilities", "yes or no"  # What the score of noun phrases is made of
+_VERSION = 1  # The version of the rules from answers and groundings to verdicts: raise it whenever a verdict may differ
 
 
 class PublishedPhraseJudge(WordJudge):

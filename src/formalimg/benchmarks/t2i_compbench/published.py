@@ -30,8 +30,7 @@ from formalimg.models.folder.layouts import ImageLayout
 from formalimg.types import Item
 
 _FOLDERS = ("", "examples/dataset")
-_ENDING = "_val.txt"
-"""The lists that the paper's numbers are of."""
+_ENDING = "_val.txt"  # The lists that the paper's numbers are of
 
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:

@@ -26,9 +26,7 @@ from formalimg.benchmarks.t2i_compbench.composition import (
 )
 from formalimg.errors import FormalimgError
 
-DETECTION_THRESHOLD = 0.5
-"""Boxes count if their confidence is higher."""
-
+DETECTION_THRESHOLD = 0.5  # Boxes count if their confidence is higher
 _SHORT_SIDE, _LONG_SIDE = 479, 480
 """Images are scaled to this before objects are detected, and distances are in pixels of that size."""
 _NEAR = 150.0
