@@ -206,7 +206,7 @@ def read_archive(source: BenchmarkSource, path: Path) -> tuple[FileContents, str
     return collector.contents(), comment if re.fullmatch(r"[0-9a-f]{40}", comment) else ""
 
 
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+def _pieces(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
     return iter(partial(file.read, _CHUNK), b"")
 
 

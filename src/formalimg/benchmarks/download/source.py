@@ -79,7 +79,7 @@ def _read_sources() -> dict[str, BenchmarkSource]:
     texts = (path.read_text(encoding="utf-8") for path in paths if path.is_file())
     return {
         name: BenchmarkSource(
-            name, **{key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+            **{**fields, "name": name, "data": tuple(fields["data"]), "papers": tuple(fields["papers"])}
         )
         for text in texts
         for name, fields in tomllib.loads(text).items()
