@@ -12,9 +12,7 @@ OBJECT_COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "
 
 RELATIONS = ("left of", "right of", "above", "below")
 
-MAX_COUNT = 100
-"""More objects than this are asked for by a slip only."""
-
+MAX_COUNT = 100  # More objects than this are asked for by a slip only
 MAX_REQUIREMENTS = 50
 
 

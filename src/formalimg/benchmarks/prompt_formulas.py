@@ -23,8 +23,7 @@ from formalimg.scenes.scene import Scene
 MAX_READ = 2_000
 """The most characters that are read as a formula: a longer text has more objects than anybody can judge."""
 
-_FREE = "natural"
-"""The vocabulary of free English."""
+_FREE = "natural"  # The vocabulary of free English
 
 
 def read_formula(

@@ -13,9 +13,7 @@ from formalimg._util.text import truncate
 from formalimg.benchmarks.odd_records import BROKEN_TEXT, REPEATED_FIELD, SkippedRecord
 from formalimg.errors import FormalimgError
 
-MAX_FINDINGS = 20
-"""Reading stops after this many findings."""
-
+MAX_FINDINGS = 20  # Reading stops after this many findings
 MAX_RECORD_BYTES = 1_000_000
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -249,8 +249,7 @@ def _list_served(outcomes: Sequence[AttemptOutcome]) -> dict[str, list[Mapping[s
 # --- estimate
 
 _CHARACTERS_PER_TOKEN = 4
-_ANSWER = 150
-"""Tokens of an answer, roughly; a model that thinks takes more."""
+_ANSWER = 150  # Tokens of an answer, roughly; a model that thinks takes more
 
 
 class AuthoringEstimate(NamedTuple):

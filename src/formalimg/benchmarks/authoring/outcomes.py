@@ -127,8 +127,7 @@ def refuse(objection: Rejection | None) -> None:
 
 _KEPT = ("item", "rejection", "expense")
 
-MAX_ANSWER = 16_000_000
-"""Characters of an answer."""
+MAX_ANSWER = 16_000_000  # Characters of an answer
 
 
 @dataclass(frozen=True)

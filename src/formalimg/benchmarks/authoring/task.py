@@ -100,8 +100,7 @@ class AuthoringTask(ABC):
         return
 
 
-_LONGEST_WORDS = 3000
-"""The most characters of a prompt; the longest published one has about a thousand."""
+_LONGEST_WORDS = 3000  # The most characters of a prompt; the longest published one has about a thousand
 
 
 def clean_prompt(words: str) -> str | Rejection:

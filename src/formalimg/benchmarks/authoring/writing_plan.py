@@ -12,9 +12,7 @@ from formalimg.errors import FormalimgError
 if TYPE_CHECKING:
     from formalimg.benchmarks.authoring.task import Authoring
 
-VERSION = 1
-"""Raised with every change after which other assignments are given, or answers are accepted differently."""
-
+VERSION = 1  # Raised with every change after which other assignments are given, or answers are accepted differently
 MOST_ATTEMPTS = 100
 
 

@@ -51,9 +51,7 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
 
-PAPER_THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
-"""The thresholds of the paper's Table 4."""
-
+PAPER_THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)  # The thresholds of the paper's Table 4
 _FACTUAL = 1
 
 

@@ -31,16 +31,13 @@ ProblemReason: TypeAlias = Literal[
     "duplicate",
 ]
 
-MAX_WORDS = 80
-"""Maximum number of words of a prompt."""
-
+MAX_WORDS = 80  # Maximum number of words of a prompt
 _COMPARISON = re.compile(
     r"\b(?:like|unlike|resembl\w*|similar to|reminiscent of|as (?:if|though)|as \w+(?: \w+)? as)\b", re.IGNORECASE
 )
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _ID = re.compile(r"[a-z][a-z0-9-]{1,60}")
-_NEAR = 0.75
-"""Two texts that share this part of their words are duplicates."""
+_NEAR = 0.75  # Two texts that share this part of their words are duplicates
 
 
 class GroupProblem(NamedTuple):

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from formalimg.judges.recorded_judge import RecordedModels
 
 ScoreAnswerForm: TypeAlias = Literal["numbered", "published"]
-ANSWERS: tuple[ScoreAnswerForm, ...] = get_args(ScoreAnswerForm)
-"""The forms of answer that can be asked for."""
-
+ANSWERS: tuple[ScoreAnswerForm, ...] = get_args(ScoreAnswerForm)  # The forms of answer that can be asked for
 Persona: TypeAlias = Literal["standard", "strict"]
 PERSONAS: tuple[Persona, ...] = get_args(Persona)
 """An analyst who asks whether the other world is shown, or an examiner who looks for whatever speaks against it."""

@@ -41,9 +41,7 @@ RepairReason: TypeAlias = Literal[
     "same prompt as L2",
 ]
 
-_MAX_LISTED = 13
-"""Up to so many repairs of one kind are all listed; of more, only the first few."""
-
+_MAX_LISTED = 13  # Up to so many repairs of one kind are all listed; of more, only the first few
 _FEW = 3
 
 
@@ -126,8 +124,7 @@ def field_tagged(tags: tuple[str, ...]) -> FieldPath:
 
 _MISTYPED = re.compile(r"(ap|prompt)_([123])")
 
-_LARGEST = 1_000
-"""Upper limit of numbers in published files."""
+_LARGEST = 1_000  # Upper limit of numbers in published files
 
 
 class RecordSchema(NamedTuple):

@@ -131,9 +131,7 @@ def _gate_threshold(suite: Benchmark, how: HowCounted) -> float | None:
 
 
 GATE_UNKNOWN = "gate unknown"
-NO_FACTUAL = "level 1 is not part of the run"
-"""Reasons why an image does not count although it has a score."""
-
+NO_FACTUAL = "level 1 is not part of the run"  # Reasons why an image does not count although it has a score
 WHY_NOT_COUNTED = {
     GATE_UNKNOWN: "the factual image of the group has no score",
     NO_FACTUAL: "so it is unknown whether the gate is open; run all levels",

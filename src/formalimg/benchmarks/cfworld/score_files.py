@@ -35,8 +35,7 @@ NO_SCORE = {
 _NO_REASON = "Parsed"
 """What they write where the judge's answer has no reasoning; with a score of 0, it may have been empty."""
 
-_LARGEST = 1_000_000
-"""Upper limit of numbers; whole numbers of JSON can be too large for floats."""
+_LARGEST = 1_000_000  # Upper limit of numbers; whole numbers of JSON can be too large for floats
 
 
 class ScoredQuestion(NamedTuple):

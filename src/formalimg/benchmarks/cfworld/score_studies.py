@@ -210,8 +210,7 @@ def _sum_scores(spec: CounterfactualSpec, scores: Mapping[int, float], profile: 
 
 # --- two judges
 
-_DIGITS = 9
-"""Scores that are equal to so many decimals differ only by rounding."""
+_DIGITS = 9  # Scores that are equal to so many decimals differ only by rounding
 
 
 class _JudgeImageScores(NamedTuple):

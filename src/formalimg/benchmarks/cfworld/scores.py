@@ -11,8 +11,7 @@ from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import TOLERANCE
 from formalimg.stats.observations import Interval, MissingPolicy, Profile, ScoreObservation, validate_score
 
-ScoreProfile: TypeAlias = Profile
-"""Which rules apply where the paper differs from its published code or tables."""
+ScoreProfile: TypeAlias = Profile  # Which rules apply where the paper differs from its published code or tables
 
 
 class MeanScore(NamedTuple):

@@ -135,8 +135,7 @@ def score_difference(
     return ScoreDifference(value, interval, len(differences), left_out)
 
 
-_PRINTED = 2
-"""Decimals of the means in the published tables, from which PRR and RRR were computed."""
+_PRINTED = 2  # Decimals of the means in the published tables, from which PRR and RRR were computed
 
 
 def summarize_scores(

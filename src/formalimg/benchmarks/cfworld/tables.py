@@ -26,8 +26,7 @@ from formalimg.types import Benchmark, Table
 
 _PROBE_LEVELS = (1, 2)
 
-_PENDING = ("no image", "not judged", NO_FACTUAL)
-"""Reasons that end when the run goes on."""
+_PENDING = ("no image", "not judged", NO_FACTUAL)  # Reasons that end when the run goes on
 
 
 def counterfactual_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:

@@ -24,17 +24,11 @@ from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
-SplitBy: TypeAlias = Literal["formula", "class-pair", "relation"]
-"""What train and test have not in common."""
-
+SplitBy: TypeAlias = Literal["formula", "class-pair", "relation"]  # What train and test have not in common
 SPLITS: tuple[SplitBy, ...] = get_args(SplitBy)
 
-TEST_SHARE = 0.1
-"""The share of the test in all items that are kept."""
-
-_MAX_TRIED = 10
-"""Features whose every choice is tried, a thousand; relations are few, and pairs of classes many."""
-
+TEST_SHARE = 0.1  # The share of the test in all items that are kept
+_MAX_TRIED = 10  # Features whose every choice is tried, a thousand; relations are few, and pairs of classes many
 _VARIABLE = re.compile(r"\?\w+")
 
 
@@ -223,9 +217,7 @@ def _groups_with(features: Iterable[str], having: Mapping[str, int]) -> int:
     return bits
 
 
-Trainer: TypeAlias = Literal["flow_grpo", "flow-factory", "verl-omni", "trl"]
-"""A trainer whose files can be written."""
-
+Trainer: TypeAlias = Literal["flow_grpo", "flow-factory", "verl-omni", "trl"]  # A trainer whose files can be written
 TRAINERS: tuple[Trainer, ...] = get_args(Trainer)
 
 

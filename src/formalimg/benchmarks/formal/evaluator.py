@@ -39,9 +39,7 @@ from formalimg.scenes.rules import ALIGNMENT, BINARY_RULES, UNARY_RULES
 from formalimg.scenes.scene import Scene
 from formalimg.types import Part, Unscored, Verdict
 
-SYNTAX_ERROR = "Syntax Error"
-"""What the published evaluator says of everything that it fails on."""
-
+SYNTAX_ERROR = "Syntax Error"  # What the published evaluator says of everything that it fails on
 _MAX_STEPS = 400_000
 """Steps of the plain search through odd objects; published formulas take about a tenth of it at most."""
 

@@ -47,8 +47,7 @@ from formalimg.types import Item
 
 _FIELDS = ("prompt", "dsl", "cnf", "k", "object_classes")
 
-_MAX_LEVEL = 999
-"""A larger k is no level of anything."""
+_MAX_LEVEL = 999  # A larger k is no level of anything
 
 
 def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) -> list[Item[FormulaSpec]]:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 _OVERALL = "Overall"
 _SHORT_LEVELS, _LONGEST = (1, 2), 10
-_MANY_OBJECTS = 10
-"""The objects of the controlled subset of Table 4; at K = 10 an item has about as many."""
+_MANY_OBJECTS = 10  # The objects of the controlled subset of Table 4; at K = 10 an item has about as many
 
 
 def formula_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:

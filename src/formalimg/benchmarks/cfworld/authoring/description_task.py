@@ -31,9 +31,7 @@ from formalimg.benchmarks.cfworld.group_checks import find_comparison, find_unsa
 from formalimg.benchmarks.cfworld.spec import CF_WORLD_DENOMINALISED, CounterfactualSpec
 from formalimg.types import Item
 
-_REPEATED = 0.8
-"""A description with this part of the words of what is kept says it again."""
-
+_REPEATED = 0.8  # A description with this part of the words of what is kept says it again
 _KEPT = 0.5
 """At least this part of the outcome's words, without its names, stands in the description: only nouns are replaced."""
 

@@ -29,9 +29,7 @@ from formalimg.types import Item
 
 _NEAR = 0.8
 _MOST_WORDS = 4
-_AROUND = 1
-"""So many words may go with a partner, as in on or in, besides its article."""
-
+_AROUND = 1  # So many words may go with a partner, as in on or in, besides its article
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 

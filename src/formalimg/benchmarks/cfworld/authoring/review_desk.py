@@ -30,8 +30,7 @@ from formalimg.benchmarks.cfworld.group_checks import check_group
 from formalimg.benchmarks.cfworld.spec import LEVELS, CounterfactualGroup
 from formalimg.errors import FormalimgError
 
-_PATIENCE = 5.0
-"""How many seconds to wait for another writer, who needs a small part of one."""
+_PATIENCE = 5.0  # How many seconds to wait for another writer, who needs a small part of one
 
 
 @contextmanager

@@ -38,9 +38,7 @@ from formalimg.errors import FormalimgError
 Decision: TypeAlias = Literal["accept", "edit", "reject"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 
-ADDED = ("problems", "digest", "decision", "note")
-"""The fields of a line besides those of the group and its questions."""
-
+ADDED = ("problems", "digest", "decision", "note")  # The fields of a line besides those of the group and its questions
 _QUESTIONS_FORM = "questions are those of level 1, and those of 2 and 3 under 2"
 
 

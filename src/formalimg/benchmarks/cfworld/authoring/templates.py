@@ -163,8 +163,7 @@ def clean_fields(fields: Mapping[str, str]) -> dict[str, str] | Rejection:
 
 
 _WORD = re.compile(r"[a-z]+")
-_STEM = 4
-"""Letters of a stem: shorter words carry little, and no ending reaches into the first letters."""
+_STEM = 4  # Letters of a stem: shorter words carry little, and no ending reaches into the first letters
 
 
 @lru_cache(maxsize=8192)

@@ -91,9 +91,7 @@ class PublishedReview(BaseModel):
 QuantifierWord = Literal["exists", "forall"]
 
 _HOLDERS = ("person", "man", "woman", "child")
-_STYLED = 0.97
-"""The share of natural instructions that ask for a style, as in the published ones."""
-
+_STYLED = 0.97  # The share of natural instructions that ask for a style, as in the published ones
 _WITH_FORALL = 0.5
 _SPARE_CLASSES, _SPARE_PLAUSIBLE_CLASSES = 3, 6
 _WORDS_OF_A_KIND = 6

@@ -18,12 +18,8 @@ from formalimg.logic.syntax import Atom
 from formalimg.scenes.objects import CANVAS
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Greater, Less, Near, Reading
 
-Quantity: TypeAlias = tuple[str, str]
-"""A measure of an object, such as `("cup", "center_x")`."""
-
-ZERO: Quantity = ("", "zero")
-"""The quantity that is 0, for bounds on single quantities."""
-
+Quantity: TypeAlias = tuple[str, str]  # A measure of an object, such as `("cup", "center_x")`
+ZERO: Quantity = ("", "zero")  # The quantity that is 0, for bounds on single quantities
 _BARE = Reading.by_margin(0)
 
 _AXES = (("xmin", "center_x", "xmax"), ("ymin", "center_y", "ymax"))

@@ -26,14 +26,9 @@ _ATTRIBUTE_WEIGHTS = {"HasColor": 0.75, "HasMaterial": 0.98, "HasShape": 1.49, "
 _ATTRIBUTES = 0.3
 """How many attributes there are for each variable: formulas are about as long as the published ones of their level."""
 
-_BITE = 45
-"""Animals hold only what is at most this long, in centimetres."""
-
-_HEAVY = 20
-"""What weighs more, in kilograms, rests on a chair by way of a rug only if it could stand on the chair."""
-
-_STYLED = 0.97
-"""The share of instructions that ask for a style, as in the published ones."""
+_BITE = 45  # Animals hold only what is at most this long, in centimetres
+_HEAVY = 20  # What weighs more, in kilograms, rests on a chair by way of a rug only if it could stand on the chair
+_STYLED = 0.97  # The share of instructions that ask for a style, as in the published ones
 
 
 def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) -> Formula | None:

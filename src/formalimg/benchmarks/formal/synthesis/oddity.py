@@ -13,8 +13,7 @@ from formalimg.language.ontology.knowledge import ontology
 from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, atoms, subformulas
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES
 
-PLACED = ("On", "In", "Holding")
-"""Relations that say where an object is."""
+PLACED = ("On", "In", "Holding")  # Relations that say where an object is
 
 
 class Support(NamedTuple):

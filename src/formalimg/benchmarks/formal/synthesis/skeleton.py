@@ -32,9 +32,7 @@ Pattern = Literal["exists", "exists-forall", "forall"]
 _PATTERN_SHARES: dict[Pattern, float] = {"exists": 0.3, "exists-forall": 0.36, "forall": 0.34}
 """Two thirds of the formulas have a `forall`, as the published ones."""
 
-_SHARES_OF_ONE: dict[Pattern, float] = {"exists": 0.65, "forall": 0.35}
-"""Of one variable only, a third."""
-
+_SHARES_OF_ONE: dict[Pattern, float] = {"exists": 0.65, "forall": 0.35}  # Of one variable only, a third
 _COLORS = {"knolling": "Has", "natural": "HasColor"}
 
 
@@ -203,12 +201,8 @@ def _replace_atom(formula: Formula, old: Atom, new: Formula) -> Formula:
             return formula
 
 
-MAX_NUMBER = 6
-"""The largest number of a count."""
-
-_MAX_OBJECTS = 14
-"""The most objects that an instruction asks for: more would be drawn too small to be recognized."""
-
+MAX_NUMBER = 6  # The largest number of a count
+_MAX_OBJECTS = 14  # The most objects that an instruction asks for: more would be drawn too small to be recognized
 _BOUNDS: dict[CountBound, float] = {"exactly": 0.55, "at-least": 0.25, "at-most": 0.2}
 
 _SHARE_WITH_FORALL = 0.25
