@@ -122,7 +122,6 @@ def to_formula(spec: ObjectSpec) -> Formula:
 
 
 def _exact_number(required: IncludedObjects, exclude: tuple[ExcludedObjects, ...]) -> ExcludedObjects | None:
-    """Return the exclusion that makes a required number exact: one more object of the same class."""
     if required.color or required.relation:
         return None
     return next(

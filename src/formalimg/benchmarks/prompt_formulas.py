@@ -46,7 +46,6 @@ def read_formula(
 
 
 def _is_decided(spec: QuestionSpec) -> bool:
-    """Return whether boxes and colours decide a formula, so that no relation such as "wearing" needs a judge."""
     return spec.formula is not None and all(
         atom.predicate == STYLE_PREDICATE or Scene.always_decides(atom) for atom in atoms(spec.formula.formula)
     )

@@ -188,7 +188,6 @@ def parse_leniently(text: str) -> Any:
 
 
 def _parse_integer(digits: str) -> int | None:
-    """Return an integer; None if it has too many digits for a database."""
     return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 

@@ -58,7 +58,6 @@ class Conversation:
         memory: AnswerMemory,
         meter: Meter | None = None,
     ) -> None:
-        """Start the conversation of an attempt."""
         self.expense = AttemptCost()
         self._meter = meter
         self._place = (slot, attempt)

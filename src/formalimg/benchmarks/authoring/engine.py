@@ -82,7 +82,6 @@ def author_suite(
 
 
 def _require_own_items(folder: Path) -> None:
-    """Raise an error if a folder has items from another source, which would be overwritten."""
     if (folder / "items.jsonl").exists() and not (folder / JOURNAL_FILE).exists():
         raise FormalimgError(f"{folder} holds items already: choose another folder")
 
@@ -238,7 +237,6 @@ def _write_result(
 
 
 def _list_served(outcomes: Sequence[AttemptOutcome]) -> dict[str, list[Mapping[str, Setting]]]:
-    """Return the model settings reported by the provider for each part, with several entries if they changed."""
     by_part: dict[str, dict[str, Mapping[str, Setting]]] = {}
     for outcome in outcomes:
         for part, served in outcome.expense.served.items():

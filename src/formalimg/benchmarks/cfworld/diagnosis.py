@@ -96,7 +96,6 @@ def _build_contrast(
 
 
 def _group_means(observations: Sequence[ScoreObservation]) -> dict[str, float]:
-    """Return the mean score of each scored group, rounded so that equal scores compare equal."""
     scores: dict[str, list[float]] = {}
     for image in observations:
         if image.score is not None:

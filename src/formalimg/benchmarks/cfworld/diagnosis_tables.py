@@ -141,7 +141,6 @@ def _gate_notes(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
 
 
 def _first_names(names: Sequence[str]) -> str:
-    """Return the first names, and the total number if some are omitted."""
     if not names:
         return "none"
     return ", ".join(names[:_MAX_NAMES]) + (f" … ({len(names)})" if len(names) > _MAX_NAMES else "")

@@ -268,7 +268,6 @@ def find_problem(answer: ScoreAnswer, count: int) -> str | None:
 
 
 def _read_scores(answer: ScoreAnswer) -> list[tuple[float, str]]:
-    """Return the score and reasoning of each question in a valid answer, in question order."""
     scored = [(parse_score(entry.score), entry.reasoning) for _, entry in _list_entries(answer)]
     return [(score, reasoning) for score, reasoning in scored if score is not None]
 
@@ -281,7 +280,6 @@ def _list_entries(answer: ScoreAnswer) -> list[tuple[str, GivenScore | NumberedS
 
 
 def _list_questions(questions: Sequence[WeightedQuestion]) -> str:
-    """Return the questions with their numbers and criteria as text, without dimensions and weights."""
     return "\n".join(
         f"{number}. {' '.join(question.question.split())}\n   Criteria: {' '.join(question.criteria.split())}"
         for number, question in enumerate(questions, 1)

@@ -108,7 +108,6 @@ def _probe_item(
 def _read_denominalised(
     root: Path, fields_read: Sequence[PublishedField], findings: ItemFindings, repairs: list[DataRepair]
 ) -> list[Item[CounterfactualSpec]]:
-    """Read the de-nominalised explicit prompts of the groups, with the questions of L2."""
     paths = {published.field.path for published in fields_read}
     for path in json_files(root / PROBES / _REWORDED_FOLDER):
         if path not in paths:

@@ -166,7 +166,6 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: l
 
 
 def _level_tags(prompt: str, published: PublishedQuestions) -> set[str]:
-    """Return the tags of what is odd about one level of a group."""
     tags = set(published.tags)
     if not prompt:
         tags.add(NO_PROMPT)
@@ -239,7 +238,6 @@ def _read_question(
 
 
 def _check_set(published: PublishedQuestions) -> PublishedQuestions:
-    """Return the questions about a prompt; empty if any is missing, because the score would not be comparable."""
     if QUESTIONS_INCOMPLETE in published.tags:
         return published._replace(questions=())
     if [each.dimension for each in published.questions].count("assessment") != 1:

@@ -151,7 +151,6 @@ def _without_fence(line: str) -> str:
 
 
 def _find_brackets(text: str) -> Sequence[str]:
-    """Return the parts of a text that may be the answer, in the order to try them."""
     spans = [(text.find(opening), text.rfind(closing)) for opening, closing in ("{}", "[]")]
     valid = sorted(span for span in spans if -1 < span[0] < span[1])
     # A bracket in the words before an object hides it from the first try; the second looks for an object only.
@@ -232,7 +231,6 @@ class PublishedScoreJudge(PublishedJudge):
     def _values(
         self, kind: ImageKind, item: Item[object], questions: Sequence[WeightedQuestion]
     ) -> dict[str, str] | None:
-        """Return the placeholder values of the prompt; None for a pair with unknown objects."""
         if kind != "attributes":
             return {"questions": _list_questions(questions, "qwen" if kind == "rules" else self._family)}
         assert isinstance(item.spec, CounterfactualSpec)
@@ -250,7 +248,6 @@ class PublishedScoreJudge(PublishedJudge):
 
 
 def _list_questions(questions: Sequence[WeightedQuestion], family: ScoreFamily) -> str:
-    """Return the questions with numbers and criteria as text, in the published form of the model family."""
     heading = 'Question ID "{}":' if family == "gemini" else 'Question ID: "{}"'
     return "".join(
         f"\n{heading.format(number)}\nQuestion: {question.question}\nCriteria: {question.criteria}\n---"

@@ -179,7 +179,6 @@ def read_records(
 
 
 def _with_free_id(record: PublishedRecord, number: int, used_ids: Collection[str]) -> PublishedRecord:
-    """Return a record with a new id, in place of a missing or duplicate one."""
     is_missing = not record.texts["id"]
     name = free_name(f"record-{number}" if is_missing else f"{record.texts['id']}-again", used_ids)
     return record._replace(
@@ -244,7 +243,6 @@ def _read_text(value: object, odd: set[str]) -> str:
 
 
 def _read_id(value: object, pattern: str, odd: set[str]) -> str:
-    """Return a valid id, or with a tag a name made from it, which is empty if there is nothing to make it from."""
     text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
     if re.fullmatch(pattern, text):
         return text

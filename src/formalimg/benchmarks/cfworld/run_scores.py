@@ -126,7 +126,6 @@ def scoring_rules(suite: Benchmark, how: HowCounted, *, with_ratios: bool = True
 
 
 def _gate_threshold(suite: Benchmark, how: HowCounted) -> float | None:
-    """Return the score that opens the gate of a group; None for suites without a gate."""
     return None if suite.gate is None else how.threshold
 
 

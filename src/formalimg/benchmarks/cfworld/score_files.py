@@ -171,7 +171,6 @@ def number_of(text: str) -> int | str:
 
 
 def _find_slug(path: Path) -> str:
-    """Return the prefix of item ids, which the name of the score file determines."""
     name = _ENDING.sub("", path.stem)
     for field in PUBLISHED_FIELDS:
         if field.path.rpartition("/")[2] == name:

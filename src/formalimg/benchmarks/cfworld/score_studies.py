@@ -43,7 +43,6 @@ from formalimg.types import RunRecord
 
 
 def _dimension_mean(dimension: str, spec: CounterfactualSpec, scores: Mapping[int, float]) -> float | None:
-    """Return the mean score of a dimension's questions; None unless all of them are scored."""
     numbers = _dimension_numbers(dimension, spec)
     return _exact_mean(scores[number] for number in numbers) if all(number in scores for number in numbers) else None
 
@@ -199,7 +198,6 @@ def _list_rated_images(
 
 
 def _sum_scores(spec: CounterfactualSpec, scores: Mapping[int, float], profile: ScoreProfile) -> float | None:
-    """Return the score of an image computed from its question scores; None unless all questions are scored."""
     if len(scores) < len(spec.questions):
         return None
     answers = [

@@ -185,7 +185,6 @@ def by_field(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Tabl
 
 
 def _list_fields(runs: Sequence[SeenRun]) -> list[tuple[str, ...]]:
-    """Return each discipline, followed by its branches."""
     tags = {image.tags for run in runs for image in run.graded if image.tags}
     return sorted({field for field_tags in tags for field in (field_tags[:1], field_tags[:2])})
 
@@ -212,7 +211,6 @@ def by_dimension(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> 
 
 
 def _of_dimension(image: GradedImage, dimension: str) -> GradedImage:
-    """Return the image with the score of one dimension; an image that failed as a whole fails every dimension."""
     if not image.parts:
         return image._replace(counting=image.score)
     scores = [part.score for part in image.parts if part.kind == dimension]

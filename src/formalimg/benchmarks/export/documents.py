@@ -107,7 +107,6 @@ def _origin_values(origin: Origin) -> dict[str, str]:
 
 
 def _fill_texts(words: str | list[str], values: Mapping[str, str]) -> Any:
-    """Return a text or list of texts with the placeholders filled."""
     if isinstance(words, str):
         return Template(words).substitute(values)
     return tuple(Template(line).substitute(values) for line in words)
@@ -258,7 +257,6 @@ def missing_for_publication(origin: Origin, terms: LicenceTerms, imprint: Publis
 
 
 def _find_address(origin: Origin, imprint: PublisherInfo) -> str:
-    """Return the URL of the data, given by the publisher or else of the authors' repository."""
     return imprint.url or (origin.source.repository if origin.kind == "published" else "")
 
 
@@ -305,7 +303,6 @@ def _field_type(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _field_source(data: DataFile, column: str, *path: str) -> dict[str, Any]:
-    """Return the Croissant source of a value: a column, or a JSON path inside it."""
     source: dict[str, Any] = {"fileObject": {"@id": data.name}, "extract": {"column": column}}
     if path:
         source["transform"] = [{"jsonPath": step} for step in path]

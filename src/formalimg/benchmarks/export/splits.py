@@ -135,14 +135,12 @@ def _group_items(items: Sequence[Item[Any]], by: SplitBy, seed: int) -> list[_It
 
 
 def _instruction_key(item: Item[Any]) -> str:
-    """Return the instruction of an item as text, independent of variable names."""
     names: dict[str, str] = {}
     text = suite(item.suite).form.asked_text(item.spec)
     return _VARIABLE.sub(lambda match: names.setdefault(match[0], f"?v{len(names)}"), text)
 
 
 def _by_chance(groups: Sequence[_ItemGroup], share: float) -> list[bool]:
-    """Return for each group whether it is a test group: the first groups of each level, up to the share."""
     levels: dict[int, list[int]] = defaultdict(list)
     for index, group in enumerate(groups):
         levels[group.items[0].level].append(index)
@@ -202,7 +200,6 @@ def _grow_choice(groups: Sequence[_ItemGroup], having: Mapping[str, int], share:
 
 
 def _groups_by_feature(groups: Sequence[_ItemGroup]) -> Mapping[str, int]:
-    """Return the groups with each feature, as bit masks."""
     groups_by_feature: dict[str, int] = defaultdict(int)
     for index, group in enumerate(groups):
         for feature in group.features:

@@ -112,7 +112,6 @@ class PublishedSceneJudge(PublishedJudge):
     prompt_folder = PROMPTS
 
     def __init__(self, chat: ChatModel, protocol: Followed = "published", prompts: Path | None = None) -> None:
-        """Create a judge that asks the given chat model, with the arguments of `PublishedJudge`."""
         super().__init__(chat, protocol, {"prompt": "published-grounder"}, prompts)
         self._colors = json.dumps(list(vocabulary("knolling").words["color"]), indent=4)
 
@@ -163,7 +162,6 @@ class PublishedClauseJudge(PublishedJudge):
     prompt_folder = PROMPTS
 
     def __init__(self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None) -> None:
-        """Create a judge that asks the given chat model, with the arguments of `PublishedJudge`."""
         super().__init__(chat, protocol, {"prompt": "published-clause-judge"}, prompts)
 
     def questions(self, item: Item[object]) -> int:

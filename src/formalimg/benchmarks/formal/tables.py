@@ -188,5 +188,4 @@ def _list_observations(run: SeenRun) -> list[Observation]:
 
 
 def _count_objects(formula: str) -> int:
-    """Return the number of objects in a formula, which is that of its variables."""
     return sum(formula.count(f"({quantifier} ") for quantifier in ("exists", "forall", *COUNT_BOUNDS))

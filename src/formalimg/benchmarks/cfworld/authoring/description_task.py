@@ -79,7 +79,6 @@ def _find_context(quoted: str, named: NamedOutcome) -> tuple[str, str] | Rejecti
 
 
 def _find_name_fault(answer: DescriptionAnswer, described: str, source: NamedOutcome) -> Rejection | None:
-    """Reject names that are not in the outcome, are all in the implicit prompt, or remain in the description."""
     implicit, outcome, description = (_ending_stems(text) for text in (source.implicit, answer.outcome, described))
     names = [stem for name in answer.named for stem in sorted(_ending_stems(name))]
     if any(stem not in outcome for stem in names) or not set(names) - implicit:
@@ -103,7 +102,6 @@ def _find_wording_fault(answer: DescriptionAnswer, described: str) -> Rejection 
 
 
 def _ending_stems(text: str) -> frozenset[str]:
-    """Return the words of a text without common endings."""
     return frozenset(re.sub(r"(?<=\w{3})(ing|ed|es|s|e)$", "", word) for word in _WORD.findall(text.lower()))
 
 

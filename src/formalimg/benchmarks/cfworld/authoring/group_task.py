@@ -147,7 +147,6 @@ def are_near_duplicates(group: CounterfactualGroup, other: CounterfactualGroup) 
 
 
 def _stem_overlap(text: str, other: str) -> float:
-    """Return the share of stems that two texts have in common (Jaccard index)."""
     union = word_stems(text) | word_stems(other)
     return len(word_stems(text) & word_stems(other)) / len(union) if union else 1.0
 

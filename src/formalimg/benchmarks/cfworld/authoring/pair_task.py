@@ -89,7 +89,6 @@ def _find_frame_fault(pair: ObjectPair) -> Rejection | None:
 
 
 def _count_shared(words: Sequence[str], other_words: Sequence[str]) -> int:
-    """Return the number of leading words that two texts share."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, other_words, strict=False)))
 
 
@@ -98,7 +97,6 @@ def _mentions_name(prompt: str, name: str) -> bool:
 
 
 def _split_words(text: str) -> list[str]:
-    """Return the words of a text, with "an" replaced by "a"."""
     return ["a" if word == "an" else word for word in _WORD.findall(text.lower())]
 
 

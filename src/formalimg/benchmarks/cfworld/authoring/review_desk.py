@@ -82,7 +82,6 @@ class GroupDesk:
     """A review queue open for decisions; the file is read for each call, so that other writers' changes are seen."""
 
     def __init__(self, path: str | Path) -> None:
-        """Open a review queue."""
         self.path = Path(path)
         self._file = self.path.resolve()  # a link stays a link, and what it leads to is written
         self._known: Mapping[bytes, ReviewLine] = {}

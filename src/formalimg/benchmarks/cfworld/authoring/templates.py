@@ -124,7 +124,6 @@ class CounterfactualTemplates:
     """The prompt templates of one authoring task."""
 
     def __init__(self, names: Sequence[str], folder: Path | None = None) -> None:
-        """Load the named templates; those in `folder` replace the shipped ones."""
         texts = load_prompts(_OURS, folder)
         self._texts = {name: texts[name] for name in names}
         if folder is not None and self.is_published("write-scores"):

@@ -123,7 +123,6 @@ class GeometricFacts:
         return bool(bounds) and all(self._known.follows(bound) for bound in bounds)
 
     def _introduced(self, atom: Atom, reading: Reading) -> list[DifferenceBound]:
-        """Return the bounds of an atom, after adding the bounds of its objects' boxes."""
         for name in atom.variables:
             if name not in self._named:
                 self._named.add(name)
@@ -147,7 +146,6 @@ def find_redundant(atoms: list[Atom], reading: Reading = _BARE) -> list[Atom]:
 
 
 def _of_every_box(name: str) -> Iterator[DifferenceBound]:
-    """Yield the bounds that hold for every box: its edges around its centre, on the canvas."""
     for low, center, high in _AXES:
         yield DifferenceBound(ZERO, (name, low), 0)
         yield DifferenceBound((name, low), (name, center), -1)

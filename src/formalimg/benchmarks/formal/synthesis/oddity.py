@@ -95,7 +95,6 @@ class ReadScene:
         return False
 
     def _can_be_beside(self, first: str, second: str) -> bool:
-        """Return whether two objects can be next to each other: both on the ground, or with the same support."""
         first_support, second_support = self.supports.get(first), self.supports.get(second)
         if first_support is None or second_support is None:
             support, free = first_support or second_support, second if first_support else first

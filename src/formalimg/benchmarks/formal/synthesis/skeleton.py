@@ -165,7 +165,6 @@ def with_connectives(formula: Formula, suite: str, rng: random.Random) -> Formul
 
 
 def _colors_of(formula: Formula, variable: Variable | Value, suite: str) -> tuple[str, ...]:
-    """Return the colours that suit the class of a variable."""
     if get_suite(suite).vocabulary in COVERED:
         for atom in atoms(formula):
             if atom.predicate == "Is" and atom.arguments[0] == variable and isinstance(atom.arguments[1], Value):
@@ -230,6 +229,5 @@ def draw_counted_skeleton(level: int, classes: Sequence[str], rng: random.Random
 
 
 def _draw_amount(largest: int, rng: random.Random) -> ObjectNumber:
-    """Sample a bound and a number, except "at least one", which `exists` expresses."""
     bound = rng.choices(list(_BOUNDS), list(_BOUNDS.values()))[0]
     return ObjectNumber(bound, rng.randint(2 if bound == "at-least" else 1, largest))
