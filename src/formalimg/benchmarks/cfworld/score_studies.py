@@ -15,7 +15,7 @@ from formalimg.benchmarks.cfworld.run_scores import (
     score_of_verdict,
     scores_by_question,
 )
-from formalimg.benchmarks.cfworld.scores import ScoreProfile, weighted_score
+from formalimg.benchmarks.cfworld.scores import Profile, weighted_score
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.errors import FormalimgError
@@ -78,7 +78,7 @@ def study_human_scores(
     scores: Sequence[Rating] | str | Path,
     runs: Sequence[RunRecord],
     *,
-    profile: ScoreProfile = "paper",
+    profile: Profile = "paper",
     confidence: float = 0.95,
 ) -> HumanScoreStudy:
     """Compare the scores of raters with those of the runs' judge.
@@ -160,7 +160,7 @@ def _dimension_pairs(dimension: str, images: Sequence[_RatedImageScores]) -> lis
     ]
 
 
-def _image_scores(image: _RatedImageScores, profile: ScoreProfile) -> ImageScores:
+def _image_scores(image: _RatedImageScores, profile: Profile) -> ImageScores:
     """Return the image scores by raters and judge, summed over questions if these were rated."""
     human = _sum_scores(image.spec, image.human, profile) if image.human else image.human_whole
     by_rater = {}
@@ -177,7 +177,7 @@ def _image_scores(image: _RatedImageScores, profile: ScoreProfile) -> ImageScore
 
 
 def _list_rated_images(
-    run: RunRecord, matched: MatchedRatings, specs: Mapping[str, CounterfactualSpec], profile: ScoreProfile
+    run: RunRecord, matched: MatchedRatings, specs: Mapping[str, CounterfactualSpec], profile: Profile
 ) -> Iterator[_RatedImageScores]:
     images = [image for image in matched.outcomes if image.run == run.folder.name]
     for image, judged in zip(images, run.judged([(image.item, image.sample) for image in images]), strict=True):
@@ -197,7 +197,7 @@ def _list_rated_images(
         )
 
 
-def _sum_scores(spec: CounterfactualSpec, scores: Mapping[int, float], profile: ScoreProfile) -> float | None:
+def _sum_scores(spec: CounterfactualSpec, scores: Mapping[int, float], profile: Profile) -> float | None:
     if len(scores) < len(spec.questions):
         return None
     answers = [
@@ -243,7 +243,7 @@ def compare_scores(
     first: Identity | None = None,
     second: Identity | None = None,
     *,
-    profile: ScoreProfile = "paper",
+    profile: Profile = "paper",
     confidence: float = 0.95,
 ) -> JudgeScoreAgreement:
     """Compare the scores of two judges over the images of a run of CF-World or one of its probes."""
@@ -292,7 +292,7 @@ def compare_scores(
     )
 
 
-def _list_compared_images(run: RunRecord, other: RunRecord, profile: ScoreProfile) -> Iterator[_ComparedImage]:
+def _list_compared_images(run: RunRecord, other: RunRecord, profile: Profile) -> Iterator[_ComparedImage]:
     specs = counterfactual_specs(run)
     for first, second in zip(run.judged(), other.judged(), strict=True):
         item, level, sample, *_ = first.outcome

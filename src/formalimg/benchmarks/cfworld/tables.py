@@ -14,9 +14,8 @@ from formalimg.benchmarks.cfworld.run_scores import (
     ratio_bounds,
     scoring_rules,
 )
-from formalimg.benchmarks.cfworld.scores import ScoreSummary
+from formalimg.benchmarks.cfworld.scores import ScoreSummary, score_difference
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, FIELD_TAGGED
-from formalimg.benchmarks.cfworld.summary import score_difference
 from formalimg.reports.comparison_model import GradedImage, HowCounted, SeenRun, run_cell, run_column, table_of_rates
 from formalimg.reports.reference import reference_rows
 from formalimg.reports.tables.format import level_name, rule_text

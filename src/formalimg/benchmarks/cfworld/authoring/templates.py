@@ -14,8 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.outcomes import Reason, Rejection
-from formalimg.benchmarks.authoring.task import clean_prompt
-from formalimg.benchmarks.authoring.writing_plan import VERSION
+from formalimg.benchmarks.authoring.task import VERSION, clean_prompt
 from formalimg.benchmarks.cfworld.items import read_package_toml
 from formalimg.judges.published_protocol import system_and_user
 from formalimg.prompts import load_prompts, read_prompt
