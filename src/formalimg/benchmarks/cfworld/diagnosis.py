@@ -187,8 +187,12 @@ def _build_contrast(
     levels = summarize_scores(
         observations, threshold=None, confidence=confidence, resamples=resamples, seed=seed
     ).levels
+    first_side, second_side = (
+        ContrastSide(*levels[level][:4]) if level in levels else ContrastSide() for level in (1, 2)
+    )
     return Contrast(
-        *(ContrastSide(*levels[level][:4]) if level in levels else ContrastSide() for level in (1, 2)),
+        first_side,
+        second_side,
         difference.value,
         difference.interval,
         len(paired),

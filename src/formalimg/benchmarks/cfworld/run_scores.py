@@ -133,8 +133,9 @@ def score_numbers(run: RunRecord, run_images: RunImages, suite: Benchmark, count
     """Return the numbers of a run: mean scores, and the reasons why images do not count."""
     graded = _grade_images(run, run_images.images, suite, counting)
     unscored = Counter(image.reason for image in graded if image.counting is None)
-    details = run_images.details | {
-        reason: Detail(explanation, unscored[reason]) for reason, explanation in WHY_NOT_COUNTED.items()
+    details = {
+        **run_images.details,
+        **{reason: Detail(explanation, unscored[reason]) for reason, explanation in WHY_NOT_COUNTED.items()},
     }
     return RunNumbers(
         partial(_build_summary, graded, suite, counting),

@@ -15,7 +15,7 @@ from formalimg.benchmarks.cfworld.run_scores import (
     score_of_verdict,
     scores_by_question,
 )
-from formalimg.benchmarks.cfworld.scores import Profile, weighted_score
+from formalimg.benchmarks.cfworld.scores import weighted_score
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.errors import FormalimgError
@@ -38,7 +38,7 @@ from formalimg.human_eval.agreement.score_agreement import (
 from formalimg.runs.manifest import Identity
 from formalimg.stats.agreement import Consistency, consistency
 from formalimg.stats.correlation import within_level_correlation
-from formalimg.stats.observations import PASS_THRESHOLD
+from formalimg.stats.observations import PASS_THRESHOLD, Profile
 from formalimg.types import RunRecord
 
 

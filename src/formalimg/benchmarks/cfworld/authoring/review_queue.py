@@ -318,7 +318,7 @@ def write_review(review: ReviewDecisions, folder: Path, version: str = "") -> Pa
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FormalimgError(f"{folder} already holds something: choose another folder, or empty it")
     counts = Counter(review.decisions.values())
-    report = {
+    report: dict[str, object] = {
         "groups": len(review.decisions),
         **{decision: counts[decision] for decision in DECISIONS},
         "undecided": review.undecided,
