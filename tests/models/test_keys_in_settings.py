@@ -18,9 +18,8 @@ from formalimg.models import registry as registry_module
 from formalimg.models.base import Generated
 from formalimg.models.options import Options
 from formalimg.models.python_function import CallableModel
-from formalimg.models.redaction import looks_random, mask_command, mask_secrets, mask_settings
 from formalimg.models.registry import open_chat_model, open_image_model
-from formalimg.models.secrets import redact
+from formalimg.models.secrets import looks_random, mask_command, mask_secrets, mask_settings, redact
 from formalimg.runs.config import images_url
 from formalimg.runs.database import missing_image_row
 from formalimg.runs.inspection import inspect

@@ -18,9 +18,9 @@ from pydantic import BaseModel
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed
 from formalimg.models.command import open_command
-from formalimg.models.redaction import Redactor
 from formalimg.models.registry import open_chat_model
 from formalimg.models.secrets import (
+    Redactor,
     find_api_key,
     get_api_key,
     read_env_file,

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import part_to_json
+from formalimg.rewards.inputs import ImageLike, require_task
 from formalimg.rewards.result import Missing, RewardScore
-from formalimg.rewards.reward_images import ImageLike
 from formalimg.rewards.reward_models import choose_models
-from formalimg.rewards.rows import require_task
 from formalimg.rewards.tasks import TaskLike
 
 if TYPE_CHECKING:
@@ -70,9 +69,6 @@ def reward(
         scorer: a scorer of your own, or a client of a reward server, in place of these.
         missing: the value for an image that cannot be scored. None by default: a 0 would teach a model to avoid
             images that the judge cannot read.
-
-    Raises:
-        FormalimgError: if an argument is not valid; with `missing="error"`, also for an image that cannot be scored.
     """
     if scorer is None:
         models = choose_models(grounder, judge, grounder_options=grounder_options, judge_options=judge_options)

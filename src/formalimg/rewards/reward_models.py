@@ -16,8 +16,7 @@ from formalimg.runs.defaults.settings import ConfiguredJudge, Defaults, load_def
 
 _log = logging.getLogger(__name__)
 
-_FOR_GROUNDERS_ONLY = ("boxes",)
-"""Options of a chat model that say how it is asked for boxes and nothing else."""
+_FOR_GROUNDERS_ONLY = ("boxes",)  # Options of a chat model that say how it is asked for boxes and nothing else
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from formalimg.judges.base import LoadedImage
 from formalimg.judges.factory import OCR, TEXT_READER, open_grounder, open_judge
 from formalimg.judges.scene_judge import SceneJudge
 from formalimg.models.base import Identified
-from formalimg.models.redaction import mask_secrets
+from formalimg.models.secrets import mask_secrets
+from formalimg.rewards.inputs import ImageLike, load_image, load_scene
 from formalimg.rewards.result import PairError, RewardScore
-from formalimg.rewards.reward_images import ImageLike, load_image, load_scene
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
 from formalimg.rewards.weights import (
     Weights,
@@ -39,16 +39,13 @@ from formalimg.types import Grounder, Item, Judge, Setting, Unscored
 
 Result = TypeVar("Result")
 
-Pair: TypeAlias = tuple[ImageLike, TaskLike]
-"""An image, and what it is to show."""
-
+Pair: TypeAlias = tuple[ImageLike, TaskLike]  # An image, and what it is to show
 RULES_VERSION = 2
 """The version of the rules from verdicts to rewards: raised whenever a reward may come out differently."""
 
 DEFAULT_GROUNDER = "builtin/icons"
 
-_TEXTS = "texts"
-"""The judge of strings to read, among those of suites."""
+_TEXTS = "texts"  # The judge of strings to read, among those of suites
 
 
 class _PendingImage(NamedTuple):
@@ -105,9 +102,6 @@ class Scorer:
             suites: the suites in which prompts are looked for; None for all that have items.
             surplus: how much an object of a class that the formula does not name lowers the reward of an image that
                 fails: from 0, not at all, to 1, as much as an object of a class that it names counts.
-
-        Raises:
-            FormalimgError: if an option is wrong.
         """
         self._arguments: dict[str, Any] = {
             "grounder": grounder,
@@ -165,20 +159,13 @@ class Scorer:
         return self._tasks.digests()
 
     def prepare(self, task: TaskLike) -> RewardTask:
-        """Prepare a task for reuse in pairs.
-
-        Raises:
-            FormalimgError: if it is not a task.
-        """
+        """Prepare a task for reuse in pairs."""
         return self._tasks.prepare(task)
 
     def find(self, prompt: str) -> RewardTask:
         """Find the item with a prompt and return its prepared task.
 
         White space does not matter, nor does a text about style in front.
-
-        Raises:
-            FormalimgError: if no item has this prompt, or several that ask for different things.
         """
         return self._tasks.prepare({"prompt": prompt})
 
@@ -190,10 +177,6 @@ class Scorer:
         Args:
             pairs: images, and what each is to show.
             parts: whether to return parts and reasons. Without, the scores are the same and come sooner.
-
-        Raises:
-            PairError: if an image cannot be scored by its task, or there is no judge for it.
-            FormalimgError: if a grounder or judge cannot work at all, for instance because of a wrong key.
         """
         rewards, pending = self._score_scenes(list(pairs), parts)
         if pending:
@@ -336,7 +319,6 @@ class Scorer:
         return _PendingScene(pending.number, task, grounding.scene, None, grounding.cost)
 
     def _semaphore(self, model: Grounder | Judge) -> asyncio.Semaphore:
-        """Return the semaphore that limits concurrent calls to a grounder or judge in this loop."""
         semaphores = self._semaphores.setdefault(asyncio.get_running_loop(), {})
         return semaphores.setdefault(id(model), asyncio.Semaphore(max(1, model.concurrency)))
 
@@ -375,8 +357,6 @@ class BackgroundLoop:
 
 
 class _LoopThread:
-    """The thread of a background loop, without a reference to its owner."""
-
     def __init__(self) -> None:
         self.process = os.getpid()
         self._started = threading.Event()

@@ -25,7 +25,7 @@ from formalimg.logic.prenex import ClauseKind, complexity
 from formalimg.logic.soft_score.best_binding import PreparedFormula, prepare_formula
 from formalimg.logic.syntax import Formula
 from formalimg.logic.vocabulary import vocabulary_names
-from formalimg.rewards.rows import require_task
+from formalimg.rewards.inputs import require_task
 from formalimg.rewards.weights import QUESTION, check_weights
 from formalimg.types import Benchmark, Item
 
@@ -45,22 +45,15 @@ TaskLike: TypeAlias = "RewardTask | Item[Any] | tuple[str, str] | Formula | str 
 Other keys of a mapping, such as `tag`, are ignored, so that rows of data sets are tasks.
 """
 
-MAX_QUESTIONS = 64
-"""More are a mistake: each may cost a request."""
-
+MAX_QUESTIONS = 64  # More are a mistake: each may cost a request
 _QUESTION_KEYS = ("question", "kind", "weight", "criteria")
 
 _MAX_CACHED_BYTES = 128 * 1024 * 1024
 """Maximum memory of cached formulas, estimated; a formula of ten variables takes about 100 KB."""
 
-_MIN_CACHED_BYTES = 32 * 1024
-"""What a formula counts for at least, so that there are never more than some thousand."""
-
-_DEFAULT_SUITE = "knolling"
-"""The suite of formulas without a vocabulary: logic decides about them."""
-
-_TEXT_SUITE = "free-prompts"
-"""The suite of strings to read, which is that of any prompt."""
+_MIN_CACHED_BYTES = 32 * 1024  # What a formula counts for at least, so that there are never more than some thousand
+_DEFAULT_SUITE = "knolling"  # The suite of formulas without a vocabulary: logic decides about them
+_TEXT_SUITE = "free-prompts"  # The suite of strings to read, which is that of any prompt
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +200,6 @@ class TaskCache:
 
 
 def _text_task(texts: object, prompt: str = "") -> RewardTask:
-    """Build the task for strings that an image should contain."""
     if not isinstance(texts, list | tuple) or not 0 < len(texts) <= MAX_QUESTIONS:
         raise FormalimgError(f"texts must be a list of 1 to {MAX_QUESTIONS} strings")
     questions = text_questions(text if isinstance(text, str) else "" for text in texts)
@@ -282,7 +274,6 @@ def parse_questions(task: Mapping[str, Any]) -> RewardTask:
 
 @cache
 def _suite_for_questions(*, has_scores: bool) -> Benchmark:
-    """Return the suite whose judges answer custom questions, with scores or with yes and no."""
     benchmarks = (suite(name) for name in suite_names())
     return next(
         benchmark for benchmark in benchmarks if benchmark.has_scores == has_scores and benchmark.question_item_maker()
@@ -359,7 +350,6 @@ class PromptIndex:
 
 
 def _choose_suites(sources: Mapping[str, object], suites: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the selected suites, or all suites with items, for looking up prompts."""
     if suites is None:
         return tuple(name for name in suite_names() if name in sources or default_digest(name))
     for name in suites:

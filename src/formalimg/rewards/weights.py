@@ -31,11 +31,8 @@ if TYPE_CHECKING:
 Weights: TypeAlias = Mapping[str, float]
 """The weight of a clause or question by its kind, such as {"relation": 2}; other kinds count 1."""
 
-_STEPS = 1000
-"""Weights are whole numbers of thousandths, so that shares are exact and ties are ties."""
-
-QUESTION = "question"
-"""The kind of users' own questions that name none."""
+_STEPS = 1000  # Weights are whole numbers of thousandths, so that shares are exact and ties are ties
+QUESTION = "question"  # The kind of users' own questions that name none
 
 
 @cache

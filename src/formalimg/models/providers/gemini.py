@@ -57,10 +57,7 @@ _ABOUT_SCHEMA = re.compile(r"json mode|response_?(mime_?type|(json_?)?schema)|sc
 _MODALITIES = {"image": ["IMAGE"], "text+image": ["TEXT", "IMAGE"]}
 
 _requires_gemini = requires(
-    modules=["google.genai"],
-    install=install_line("gemini"),
-    keys=_KEY_NAMES,
-    unless="for a server of your own",
+    modules=["google.genai"], install=install_line("gemini"), keys=_KEY_NAMES, unless="for a server of your own"
 )
 
 
@@ -307,9 +304,7 @@ def _build_config(**fields: Any) -> GenerateContentConfig:
     from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig
 
     return GenerateContentConfig(
-        automatic_continuation=False,
-        automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
-        **fields,
+        automatic_continuation=False, automatic_function_calling=AutomaticFunctionCallingConfig(disable=True), **fields
     )
 
 

@@ -137,13 +137,7 @@ def open_hf_client(model: str, options: Options, timeout: float, max_bytes: int 
     if session.timeout.read is None:
         session.timeout = timeout
     return HfClient(
-        model,
-        provider=provider,
-        base_url=base_url,
-        bill_to=bill_to,
-        timeout=timeout,
-        max_bytes=max_bytes,
-        token=token,
+        model, provider=provider, base_url=base_url, bill_to=bill_to, timeout=timeout, max_bytes=max_bytes, token=token
     )
 
 
@@ -262,7 +256,6 @@ def _parse_completion(answer: ChatCompletionOutput) -> Completion:
 
 
 def _file_bytes(image: Image) -> bytes:
-    """Return the original file of an image, or encode the image as PNG if the file is not available."""
     file = getattr(image, "fp", None)
     if not isinstance(file, io.BytesIO):
         file = io.BytesIO()

@@ -33,8 +33,7 @@ _REFUSAL_CODES = {
     "responsibleaipolicyviolation",
 }
 _REFUSAL_TEXT = re.compile(
-    r"safety system|content policy|content management policy|usage polic(y|ies)|flagged by moderation",
-    re.IGNORECASE,
+    r"safety system|content policy|content management policy|usage polic(y|ies)|flagged by moderation", re.IGNORECASE
 )
 _QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"}
 _QUOTA_TEXT = re.compile(r"credit balance is too low|exceeded your current quota", re.IGNORECASE)
@@ -206,12 +205,10 @@ async def _fetch_image(url: str, timeout: float) -> bytes:
 
 @cache
 def _hide_downloads_from_log(name: str) -> None:
-    """Exclude image URLs from the library's request log."""
     logging.getLogger(name).addFilter(lambda record: not _is_downloading.get())
 
 
 def _seconds_until(date: str) -> float:
-    """Return the number of seconds until an HTTP date."""
     try:
         return parsedate_to_datetime(date).timestamp() - time.time()
     except (ValueError, OverflowError):  # also of years, hours and time zones with too many digits

@@ -146,7 +146,6 @@ async def read_image(encoded: object, url: object, timeout: float) -> bytes:
 
 
 def _image_addresses(answer: Mapping[str, Any]) -> list[str]:
-    """Return the URLs of the images in an answer, mostly data URLs; raise an error if there are none."""
     choice, message = first_message(answer)
     content, refusal = message.get("content"), message.get("refusal")
     words = content if isinstance(content, str) else _join_texts(content)
@@ -164,7 +163,6 @@ def _image_addresses(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _addresses_in_parts(parts: object) -> Iterator[str]:
-    """Yield the image URLs in a list of message parts, from `image_url`, `url` or base64 data."""
     for part in parts if isinstance(parts, list) else []:
         if isinstance(part, str) and part.startswith(("data:image/", "http://", "https://")):
             yield part

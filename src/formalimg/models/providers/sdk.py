@@ -71,7 +71,6 @@ class PerEventLoop(Generic[T]):
 
 
 async def _close_with_loop(obj: T, close: Callable[[T], Awaitable[None]]) -> AsyncIterator[None]:
-    """Close an object when its event loop shuts down its async generators."""
     try:
         yield
     finally:

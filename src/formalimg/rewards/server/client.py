@@ -20,21 +20,14 @@ from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.logic.syntax import Formula
+from formalimg.rewards.inputs import ImageLike, load_image, load_scene, require_task
 from formalimg.rewards.result import PairError, RewardScore
-from formalimg.rewards.reward_images import ImageLike, load_image, load_scene
-from formalimg.rewards.rows import require_task
 from formalimg.rewards.tasks import TaskLike
 from formalimg.types import Item, Unscored
 
-_MAX_DELAY = 30.0
-"""Maximum number of seconds between retries."""
-
-_MAX_BYTES = 32 * 1024 * 1024
-"""Maximum number of bytes of images in a request; servers accept twice as many by default."""
-
-_INDEXED_FIELD = re.compile(r"(items|images)\[(\d{1,9})\]")
-"""The beginning of an error message that is about one image."""
-
+_MAX_DELAY = 30.0  # Maximum number of seconds between retries
+_MAX_BYTES = 32 * 1024 * 1024  # Maximum number of bytes of images in a request; servers accept twice as many by default
+_INDEXED_FIELD = re.compile(r"(items|images)\[(\d{1,9})\]")  # The beginning of an error message that is about one image
 _log = logging.getLogger(__name__)
 
 
@@ -84,9 +77,6 @@ class RewardClient:
             retries: how often a request to a busy or unreachable server is retried.
             batch: maximum number of images in a request, with no more than 32 MiB of them unless it is one; more are
                 sent one batch after the other.
-
-        Raises:
-            FormalimgError: if an argument is not valid.
         """
         try:
             parts = urlsplit(url)
@@ -112,10 +102,6 @@ class RewardClient:
             images: the images.
             items: what each is to show.
             parts: whether to return parts and reasons. Without, the scores are the same and come sooner.
-
-        Raises:
-            ServerError: if the server refuses, or does not answer.
-            FormalimgError: if there are more of one than of the other, or something cannot be sent.
         """
         images, tasks = list(images), list(items)
         if len(images) != len(tasks):
@@ -123,12 +109,7 @@ class RewardClient:
         return self.score_all(zip(images, tasks, strict=True), parts=parts)
 
     def score_all(self, pairs: Iterable[tuple[ImageLike, TaskLike]], *, parts: bool = True) -> list[RewardScore]:
-        """Score pairs as `Scorer.score_all` does.
-
-        Raises:
-            PairError: if the task of an image cannot be sent.
-            ServerError: if the server refuses, or does not answer.
-        """
+        """Score pairs as `Scorer.score_all` does."""
         tasks: list[Mapping[str, Any]] = []
         rewards: dict[int, RewardScore] = {}
         images: dict[int, Mapping[str, Any] | bytes] = {}
@@ -165,7 +146,6 @@ class RewardClient:
         self.close()
 
     def _split_batches(self, images: Mapping[int, Mapping[str, Any] | bytes]) -> Iterator[list[int]]:
-        """Yield the image indices of each request."""
         batch: list[int] = []
         size = 0
         for index, image in images.items():
@@ -309,7 +289,6 @@ def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | RewardScore:
 
 
 def _encode_task(task: TaskLike) -> Mapping[str, Any]:
-    """Encode a task for a request."""
     if isinstance(task, Mapping):
         return require_task(task)
     if isinstance(task, str | Formula):

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Unpack
 
 from formalimg.errors import FormalimgError
+from formalimg.rewards.inputs import ImageLike
 from formalimg.rewards.reward_functions import RewardFunction, build_tasks, reward_function
-from formalimg.rewards.reward_images import ImageLike
 from formalimg.rewards.trainers.settings import TrainerOptions, TrainerSettings
 
 
@@ -62,9 +62,6 @@ def formalimg_score(
         url: the address of a reward server, in place of both. None: FORMALIMG_URL, if no grounder or judge is given.
         token: its token. None: FORMALIMG_TOKEN.
         missing: what an image without a reward is worth: nan or error. None: FORMALIMG_MISSING, or error.
-
-    Raises:
-        FormalimgError: if an option is wrong.
     """
     settings = TrainerSettings.choose(
         "error",

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.rewards.reward_images import ImageLike
-from formalimg.rewards.rows import find_task, require_task
+from formalimg.rewards.inputs import ImageLike, find_task, require_task
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.trainers.settings import TrainerSettings
 
@@ -50,9 +49,6 @@ async def compute_score(
 
     Returns:
         `score`; and for the record `passed`, 1 or 0, and `unscored`, 1 if there is no reward.
-
-    Raises:
-        FormalimgError: if there is no task, or the server does not answer.
     """
     settings = TrainerSettings.choose(
         "nan",
