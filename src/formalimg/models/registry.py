@@ -222,8 +222,8 @@ def _describe_provider(name: str, images: EntryPoint | None, chats: EntryPoint |
         summary.append((factory.__doc__ or "").strip().partition("\n")[0])
         missing.extend(requirements_of(factory).missing())
     package = entries[0].dist.name if entries[0].dist else ""
-    lines = (tuple(filter(None, dict.fromkeys(texts))) for texts in (summary, missing))
-    return Provider(name, images is not None, chats is not None, package, *lines)
+    offers, steps = (tuple(filter(None, dict.fromkeys(texts))) for texts in (summary, missing))
+    return Provider(name, images is not None, chats is not None, package, offers, steps)
 
 
 def list_presets() -> list[Provider]:

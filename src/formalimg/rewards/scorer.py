@@ -40,12 +40,9 @@ from formalimg.types import Grounder, Item, Judge, Setting, Unscored
 Result = TypeVar("Result")
 
 Pair: TypeAlias = tuple[ImageLike, TaskLike]  # An image, and what it is to show
-RULES_VERSION = 2
-"""The version of the rules from verdicts to rewards: raised whenever a reward may come out differently."""
-
+RULES_VERSION = 2  # version of the rules from verdicts to rewards: raised whenever a reward may come out differently
 DEFAULT_GROUNDER = "builtin/icons"
-
-_TEXTS = "texts"  # The judge of strings to read, among those of suites
+_TEXTS = "texts"  # the judge of strings to read, among those of suites
 
 
 class _PendingImage(NamedTuple):
@@ -103,17 +100,7 @@ class Scorer:
             surplus: how much an object of a class that the formula does not name lowers the reward of an image that
                 fails: from 0, not at all, to 1, as much as an object of a class that it names counts.
         """
-        self._arguments: dict[str, Any] = {
-            "grounder": grounder,
-            "judge": judge,
-            "grounder_options": grounder_options,
-            "judge_options": judge_options,
-            "judges": judges,
-            "weights": weights,
-            "items": items,
-            "suites": suites,
-            "surplus": surplus,
-        }
+        self._arguments = {name: value for name, value in locals().items() if name != "self"}
         self._weights, self._surplus = check_weights(weights or {}), check_surplus(surplus)
         self._grounder = open_grounder(grounder, grounder_options) if isinstance(grounder, str) else grounder
         self._judge_name, self._judge_options = judge, dict(judge_options or {})
@@ -128,6 +115,7 @@ class Scorer:
         self._tasks = TaskCache(integer_weights(self._weights), items, suites)
         self._judges_lock = threading.Lock()
         self._loop = BackgroundLoop()
+        # limits on concurrent calls to each grounder or judge, by event loop
         self._semaphores = WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, asyncio.Semaphore]]()
 
     def __reduce__(self) -> tuple[partial[Scorer], tuple[()]]:
@@ -225,18 +213,15 @@ class Scorer:
         for group in groups.values():
             formula = group[0].task.formula
             assert formula is not None, "scenes are scored by formulas"
-            shares: list[float | None] = [None] * len(group)
+            shares: Sequence[object] = [None] * len(group)
             if len(group) > 1:
-                group_shares = formula.shares(
-                    [pending.scene for pending in group], [pending.style for pending in group]
-                )
-                shares = [share if isinstance(share, float) else None for share in group_shares]
+                shares = formula.shares([pending.scene for pending in group], [pending.style for pending in group])
             for (index, task, scene, style, cost), share in zip(group, shares, strict=True):
                 try:
-                    if share is None:
-                        reward = reward_of_scene(formula, scene, style, self._weights, cost, parts=parts)
-                    else:
+                    if isinstance(share, float):
                         reward = RewardScore(share, share == 1, cost=cost)
+                    else:
+                        reward = reward_of_scene(formula, scene, style, self._weights, cost, parts=parts)
                     rewards[index] = discount_surplus(reward, scene, task.item.spec.object_classes, self._surplus)
                 except FormalimgError as error:
                     errors[index] = error
@@ -287,7 +272,9 @@ class Scorer:
         return rewards
 
     async def _score_image(self, pending: _PendingImage) -> RewardScore | _PendingScene:
-        async with self._semaphore(pending.judge or self._grounder):
+        model = pending.judge or self._grounder
+        semaphores = self._semaphores.setdefault(asyncio.get_running_loop(), {})
+        async with semaphores.setdefault(id(model), asyncio.Semaphore(max(1, model.concurrency))):
             image = await asyncio.to_thread(load_image, pending.image)
             if isinstance(image, Unscored):
                 return RewardScore.missing(image)
@@ -318,10 +305,6 @@ class Scorer:
             return RewardScore.missing(grounding)
         return _PendingScene(pending.number, task, grounding.scene, None, grounding.cost)
 
-    def _semaphore(self, model: Grounder | Judge) -> asyncio.Semaphore:
-        semaphores = self._semaphores.setdefault(asyncio.get_running_loop(), {})
-        return semaphores.setdefault(id(model), asyncio.Semaphore(max(1, model.concurrency)))
-
 
 class BackgroundLoop:
     """An event loop in a background thread, for synchronous callers that reuse clients between calls.
@@ -336,7 +319,11 @@ class BackgroundLoop:
 
     def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine and return its result, cancelling it if the caller is interrupted."""
-        running = self._loop_thread()
+        with self._lock:
+            running = self._running
+            if running is None or running.process != os.getpid():
+                running = self._running = _LoopThread()
+                weakref.finalize(self, running.stop)
         if threading.current_thread() is running.thread:
             coroutine.close()
             raise RuntimeError("a judge cannot wait for the scorer that is waiting for it: use another scorer")
@@ -346,14 +333,6 @@ class BackgroundLoop:
         except BaseException:
             future.cancel()
             raise
-
-    def _loop_thread(self) -> _LoopThread:
-        with self._lock:
-            running = self._running
-            if running is None or running.process != os.getpid():
-                running = self._running = _LoopThread()
-                weakref.finalize(self, running.stop)
-            return running
 
 
 class _LoopThread:

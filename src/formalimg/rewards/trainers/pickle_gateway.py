@@ -55,13 +55,7 @@ class PickleGateway:
     """
 
     def __init__(self, url: str, *, token: str | None = None, missing: str = "nan") -> None:
-        """Create a gateway to the reward server at `url`.
-
-        Args:
-            url: the address, such as http://127.0.0.1:8424.
-            token: the server's token, if it has one.
-            missing: what an image without a reward is worth: nan, or error, which ends the training.
-        """
+        """Create a gateway to the reward server at `url`; an image without a reward is worth nan, or is an error."""
         self._settings = TrainerSettings.choose("nan", url=url, token=token, missing=missing)
 
     def answer(self, data: bytes) -> bytes:
@@ -75,11 +69,7 @@ class PickleGateway:
         raise PickleRefusedError("this is not a request of flow_grpo: it needs images, as bytes, and meta_datas")
 
     def serve(self, port: int = DEFAULT_PORT) -> ThreadingHTTPServer:
-        """Create an HTTP server that is accessible only from this machine.
-
-        Args:
-            port: the port; 0 for any that is free.
-        """
+        """Create an HTTP server that is accessible only from this machine; port 0 stands for any that is free."""
         return ThreadingHTTPServer(("127.0.0.1", port), partial(_GatewayHandler, self))
 
 

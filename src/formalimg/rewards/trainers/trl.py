@@ -61,23 +61,21 @@ def _score_completions(
     completions: Sequence[Any], columns: Mapping[str, Any], settings: TrainerSettings, scorer: BatchScorer | None = None
 ) -> list[float]:
     scorer = scorer or settings.scorer
-    tasks: list[TaskLike] = [
-        require_task(_read_row(columns, index), f"row {index}") for index in range(len(completions))
-    ]
+    columns = {
+        key: column
+        for key, column in columns.items()
+        if isinstance(column, Sequence) and not isinstance(column, str | bytes)
+    }
+    tasks: list[TaskLike] = []
+    for index in range(len(completions)):
+        row = {key: column[index] for key, column in columns.items() if index < len(column)}
+        tasks.append(require_task(row, f"row {index}"))
     if isinstance(scorer, Scorer):  # so that a wrong row is an error even if no completion has a plan
         tasks = [scorer.prepare(task) for task in tasks]
     images = {index: _find_image(completion) for index, completion in enumerate(completions)}
     pairs = {index: (image, tasks[index]) for index, image in images.items() if image is not None}
     rewards = dict(zip(pairs, scorer.score_all(pairs.values(), parts=False), strict=True))
     return [settings.value(rewards[index], index) if index in rewards else 0.0 for index in images]
-
-
-def _read_row(columns: Mapping[str, Any], index: int) -> dict[str, Any]:
-    return {
-        key: column[index]
-        for key, column in columns.items()
-        if isinstance(column, Sequence) and not isinstance(column, str | bytes) and index < len(column)
-    }
 
 
 def _find_image(completion: Any) -> ImageLike | None:
