@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from formalimg.stats.comparison import RankRange
 
 
-BY_PEOPLE = "by people"
-"""The name of the table with one row for each run that people labelled."""
+BY_PEOPLE = "by people"  # The name of the table with one row for each run that people labelled
 
 
-FLOOR, CEILING = "builtin/scatter", "builtin/oracle"
-"""Models that mark the level of chance and what is possible."""
+FLOOR, CEILING = "builtin/scatter", "builtin/oracle"  # Models that mark the level of chance and what is possible
 
 
 class Tally(NamedTuple):

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from formalimg.reports.figures.svg import Figure
     from formalimg.reports.report_images import PageImage
 
-_UNSCORED_SHARE = 6
-"""At most one in this many images is an unscored one, unless there are no others."""
+_UNSCORED_SHARE = 6  # At most one in this many images is an unscored one, unless there are no others
 
 
 @dataclass(frozen=True)
@@ -132,11 +131,8 @@ def _round_robin(outcomes: Iterable[ImageOutcome], group: Callable[[ImageOutcome
 
 # --- the most telling failures: easy items first, each with something else that failed
 
-MAX_TELLING = 6
-"""So many failures are shown before anyone asks for more."""
-
-_MAX_READ = 60
-"""So many failures of each run are looked at, those of the lowest levels first."""
+MAX_TELLING = 6  # So many failures are shown before anyone asks for more
+_MAX_READ = 60  # So many failures of each run are looked at, those of the lowest levels first
 
 
 class TellingFailure(NamedTuple):

@@ -29,14 +29,9 @@ from formalimg.stats.comparison import is_significant
 from formalimg.stats.judge_error import NO_ERRORS
 from formalimg.stats.observations import Band, Interval, MissingPolicy, Rate
 
-_MAX_LINES = 4
-"""So many lines each question has; the tables have all."""
-
-_MIN_ASKED = 5
-"""Shares of failures among fewer parts than this come last: they are chance."""
-
-_MAX_GAP = 0.5
-"""No judge is suspected of error rates that differ by more between two models."""
+_MAX_LINES = 4  # So many lines each question has; the tables have all
+_MIN_ASKED = 5  # Shares of failures among fewer parts than this come last: they are chance
+_MAX_GAP = 0.5  # No judge is suspected of error rates that differ by more between two models
 
 
 class Finding(NamedTuple):

@@ -23,12 +23,8 @@ from formalimg.scenes.scene import Scene
 from formalimg.types import Benchmark, Part, Unscored, Verdict
 
 _SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
-_LETTER = 6.3
-"""About the width of a letter of a label, in pixels of the thumbnail."""
-
-_MAX_PROMPT = 180
-"""Longer prompts are cut below the most telling failures; the gallery has them whole."""
-
+_LETTER = 6.3  # About the width of a letter of a label, in pixels of the thumbnail
+_MAX_PROMPT = 180  # Longer prompts are cut below the most telling failures; the gallery has them whole
 _MAX_NAME = 20
 _FORMULA_WIDTH = 44
 _OPERATORS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall|exactly|at-least|at-most)(?=[\s)])"

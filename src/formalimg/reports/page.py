@@ -53,11 +53,8 @@ if TYPE_CHECKING:
     from formalimg.human_eval.agreement.studies import HumanStudy
 
 
-Printed: TypeAlias = Literal["open", "all"]
-"""What is printed of a page: what is open, or all."""
-
-_MAX_STRIP = 6
-"""Runs whose numbers are shown large; the table has those of all."""
+Printed: TypeAlias = Literal["open", "all"]  # What is printed of a page: what is open, or all
+_MAX_STRIP = 6  # Runs whose numbers are shown large; the table has those of all
 
 
 def html_page(
@@ -267,8 +264,7 @@ def _read_asset(name: str) -> Markup:
     return Markup((files("formalimg.reports") / "templates" / name).read_text(encoding="utf-8"))
 
 
-_MAX_BARS = 24
-"""Further lines of a chart are collapsed."""
+_MAX_BARS = 24  # Further lines of a chart are collapsed
 
 
 def failure_bars(section: Section) -> str:

@@ -11,11 +11,8 @@ from formalimg.reports.tables.model import Cell, Column, ColumnType, Number, Pla
 from formalimg.types import Benchmark, Table
 
 PAIRED = "paired differences"
-DETAILS = f"{PAIRED} in detail"
-"""The name of the table by band and level."""
-
-_MAX_RUNS_IN_DETAIL = 6
-"""With more runs than this, bands and levels are in CSV and JSON files only."""
+DETAILS = f"{PAIRED} in detail"  # The name of the table by band and level
+_MAX_RUNS_IN_DETAIL = 6  # With more runs than this, bands and levels are in CSV and JSON files only
 
 
 def build_paired_tables(

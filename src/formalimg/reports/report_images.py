@@ -18,9 +18,7 @@ from formalimg.runs.image_store import ImageLocation
 from formalimg.runs.inspection import inspect
 from formalimg.types import Unscored
 
-MAX_SIDE = 320
-"""The longer side of images inside a page, in pixels."""
-
+MAX_SIDE = 320  # The longer side of images inside a page, in pixels
 _QUALITY = 72
 
 

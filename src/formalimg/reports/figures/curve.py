@@ -30,13 +30,10 @@ from formalimg.types import Benchmark
 
 _DODGE, _DIFFERENCE_DODGE = 5.0, 7.0
 """The distance between points of several runs at one level, so that intervals do not overlap; less for many runs."""
-_MAX_NAME = 21
-"""Longer names are shortened in the figure; the cards have them whole."""
-_LETTER = 6.2
-"""About the width of a letter of a label."""
+_MAX_NAME = 21  # Longer names are shortened in the figure; the cards have them whole
+_LETTER = 6.2  # About the width of a letter of a label
 _LEGEND_LINE = 18.0
-_TICK_LINE = 12.0
-"""The height of a label at the axis: the threshold takes the place of one that is nearer."""
+_TICK_LINE = 12.0  # The height of a label at the axis: the threshold takes the place of one that is nearer
 
 
 class _Plane(NamedTuple):

@@ -23,9 +23,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed"
 
 
-FigureFormat: TypeAlias = Literal["svg", "png", "pdf"]
-"""SVG and PDF are scalable; PNG is for slides and pages."""
-
+FigureFormat: TypeAlias = Literal["svg", "png", "pdf"]  # SVG and PDF are scalable; PNG is for slides and pages
 _DOTS_PER_INCH = 300
 _POINTS_PER_INCH = 72
 

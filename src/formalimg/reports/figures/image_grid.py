@@ -17,8 +17,7 @@ from formalimg.types import Benchmark, RunRecord
 
 PASSED, FAILED = "#2a9d4a", "#d03a34"
 _GAP, _LINE, _FRAME = 2.5, 9.0, 1.4
-_MAX_SIDE = 56.0
-"""The side of an image in points, where there are few levels."""
+_MAX_SIDE = 56.0  # The side of an image in points, where there are few levels
 _PIXELS = 160
 
 

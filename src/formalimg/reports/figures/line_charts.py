@@ -36,8 +36,7 @@ from formalimg.reports.figures.svg import (
 from formalimg.stats.observations import Interval
 
 _LEFT, _RIGHT, _PLOT, _BELOW = 30.0, 4.0, 116.0, 24.0
-_DODGE = 2.4
-"""The distance between points of several runs at one level, so that intervals do not overlap."""
+_DODGE = 2.4  # The distance between points of several runs at one level, so that intervals do not overlap
 _DOTTED = "0.6 2"
 
 

@@ -35,8 +35,7 @@ def run_tones(rows: Sequence[RunRow], subject: int | None = None) -> tuple[str, 
     return tuple(tones)
 
 
-_LABEL_LINE = 15.0
-"""The minimal distance between labels at the ends of lines, on pages."""
+_LABEL_LINE = 15.0  # The minimal distance between labels at the ends of lines, on pages
 
 
 class LineLabel(NamedTuple):
@@ -199,11 +198,8 @@ def point_of_number(number: Number | None) -> Point | None:
 
 # --- legends
 
-_LINE, _KEY, _GAP = 9.5, 14.0, 9.0
-"""The height of a line, the width of a key, and the distance between two entries."""
-
-LegendKey = Callable[[SeriesStyle], Markup]
-"""Draws the key of a series around (0, 0)."""
+_LINE, _KEY, _GAP = 9.5, 14.0, 9.0  # The height of a line, the width of a key, and the distance between two entries
+LegendKey = Callable[[SeriesStyle], Markup]  # Draws the key of a series around (0, 0)
 
 
 class Legend(NamedTuple):

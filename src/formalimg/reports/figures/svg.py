@@ -58,9 +58,7 @@ def _attribute_text(name: str, value: object) -> str:
     return f' {name}="{escape_text(str(value))}"'
 
 
-WIDTH = 238.0
-"""In points: the width of a column of a two-column paper."""
-
+WIDTH = 238.0  # In points: the width of a column of a two-column paper
 FONT_SIZE = 7.0
 INK, QUIET, RULE = "#1c1e21", "#63676d", "#deddd7"
 

@@ -93,8 +93,7 @@ def _cells_of_run(run: RunRecord, judged: Judged) -> tuple[object, ...]:
     return manifest.suite, manifest.model.name, judge, outcome.item, outcome.level, outcome.sample
 
 
-MAX_SHOWN = 12
-"""The most failures of one gallery: each holds a small image, and all are stored in the notebook."""
+MAX_SHOWN = 12  # The most failures of one gallery: each holds a small image, and all are stored in the notebook
 
 
 def comparison_html(comparison: Comparison) -> str:

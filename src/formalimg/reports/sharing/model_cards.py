@@ -33,8 +33,7 @@ from formalimg.types import Table
 _MAX_FIGURES = 2
 _MAX_FAILURES = 3
 _MAX_WEAK = 3
-_MIN_ASKED = 5
-"""Of fewer clauses, a share says nothing."""
+_MIN_ASKED = 5  # Of fewer clauses, a share says nothing
 
 
 class ModelCard(NamedTuple):
@@ -138,10 +137,8 @@ def _failure_lines(run: StoredRun, row: RunRow, section: Section, marks: str) ->
 
 # --- how to reproduce a run: the command that asks for the same images, as far as its manifest tells
 
-_OWN_ITEMS = "ITEMS"
-"""Stands for a file that only its owner knows."""
-_WITHOUT_WORDS = "-without-words"
-"""How conditions end in which the model is given the layout alone."""
+_OWN_ITEMS = "ITEMS"  # Stands for a file that only its owner knows
+_WITHOUT_WORDS = "-without-words"  # How conditions end in which the model is given the layout alone
 
 
 class Reproduction(NamedTuple):
