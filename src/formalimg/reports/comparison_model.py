@@ -122,6 +122,19 @@ def select_rated_rows(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
     return tuple(models) or tuple(between) or tuple(rows)
 
 
+_TONES = 6
+
+
+def run_tones(rows: Sequence[RunRow], subject: int | None = None) -> tuple[str, ...]:
+    """Return the CSS colour class of each run, with the accent for the first one."""
+    tones: list[str] = []
+    rated = select_rated_rows(rows) if subject is None else (rows[subject],)
+    for row in rows:
+        number = sum(tone != "bound" for tone in tones) % _TONES
+        tones.append(f"tone-{number}" if row in rated else "bound")
+    return tuple(tones)
+
+
 def name_with_task(model: str, task: str, condition: str) -> str:
     """Return the name of a model with its task and condition, omitting the default task."""
     return ", ".join(filter(None, [model, f"{task} task" if task != "image" else "", condition]))

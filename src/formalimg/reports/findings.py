@@ -330,7 +330,7 @@ def _difference_text(difference: _Difference, section: Section, confidence: floa
         texts.append(f"the judge alone: {format_value(difference.by_judge, scale)}")
     elif tipping := _tipping_text(difference):
         texts.append(tipping)
-    bounds = difference.turn_interval(pair.bounds)
+    bounds = difference.turn_interval(pair.found.bounds)
     if pair.is_undone and bounds is not None:
         ends = " to ".join(format_value(end, scale) for end in bounds)
         by = "people" if pair.is_by_people else "the judge"

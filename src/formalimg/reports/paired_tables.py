@@ -67,8 +67,8 @@ def _build_columns(suite: Benchmark) -> tuple[tuple[Column, Callable[[RunPair], 
         (Column("worse", "count"), lambda pair: pair.found.losses, always),
         (Column(f"{_unit_of(suite)}s", "count"), lambda pair: pair.found.items, always),
         (Column("left out", "count"), lambda pair: len(pair.found.left_out), always),
-        (Column("lowest", scale, starts=True), lambda pair: pair.bounds and pair.bounds.low, _has_bounds),
-        (Column("highest", scale), lambda pair: pair.bounds and pair.bounds.high, _has_bounds),
+        (Column("lowest", scale, starts=True), lambda pair: pair.found.bounds and pair.found.bounds.low, _has_bounds),
+        (Column("highest", scale), lambda pair: pair.found.bounds and pair.found.bounds.high, _has_bounds),
         (
             Column("false-pass gap", scale, starts=True),
             lambda pair: pair.tipping and pair.tipping.false_pass,
@@ -79,7 +79,7 @@ def _build_columns(suite: Benchmark) -> tuple[tuple[Column, Callable[[RunPair], 
 
 
 def _has_bounds(pair: RunPair) -> bool:
-    return pair.bounds is not None
+    return pair.found.bounds is not None
 
 
 def _has_tipping_point(pair: RunPair) -> bool:

@@ -10,9 +10,9 @@ from formalimg._util.text import visible
 from formalimg.benchmarks.registry import suite as find_suite
 from formalimg.judges.failures import failure_sentences
 from formalimg.reports.comparison_model import BY_PEOPLE, Comparison, Section
-from formalimg.reports.examples import telling_failures
 from formalimg.reports.main_table import main_table
 from formalimg.reports.notes import list_caveats, short_caption
+from formalimg.reports.page_images import telling_failures
 from formalimg.reports.tables.format import level_name
 from formalimg.reports.tables.model import baselines_last
 from formalimg.reports.tables.terminal import grid_width, render_terminal

@@ -18,9 +18,8 @@ from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
 from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Comparison, RunRow, Section, settings_text
-from formalimg.reports.figures.figure_files import FigureFormat, write_figures
 from formalimg.reports.figures.runs import comparison_figures
-from formalimg.reports.figures.svg import Figure
+from formalimg.reports.figures.svg import Figure, FigureFormat, write_figures
 from formalimg.reports.main_table import main_table
 from formalimg.reports.results.failures import find_failures
 from formalimg.reports.tables.format import count_noun, format_interval, format_value, join_names
