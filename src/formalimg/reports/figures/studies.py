@@ -69,6 +69,7 @@ def study_figures(study: Any) -> tuple[Figure, ...]:
 
 # --- votes
 
+_BY_RUN = "Over what both decided, in percent of yes. On the dotted line both say the same."
 _SHADED = "Shaded: from the rater who says yes least often to the one who does most often."
 _SHADED_BY_TURN = (
     "Shaded: how far it depends on who is asked: from the lowest to the highest share of yes among the first, second, "
@@ -120,9 +121,7 @@ def _panel_figures(
     spots = _run_spots(panel, suite)
     if spots:
         title = f"{suite.title}: people and judge, {subject}, run by run"
-        note = (
-            "Over what both decided, in percent of yes. On the dotted line both say the same. r: Pearson's, over runs."
-        )
+        note = f"{_BY_RUN} r is Pearson's, over runs."
         yield scatter_chart(f"{name}-runs", title, note, spots, people, "judge")
     yield from _rater_pairs(f"{name}-pairs", panel, f"{suite.title}: how often two say the same, {subject}", people)
     points = {
