@@ -54,7 +54,7 @@ def find_faults(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST, str]]:
                 yield node, ast.BinOp(node.left, OPERATORS[type(node.op)](), node.right), "operator"
             elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
                 yield node, node.operand, "not"
-            elif isinstance(node, ast.Constant) and type(node.value) in (bool, int, float):
+            elif isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
                 value = not node.value if isinstance(node.value, bool) else node.value + 1
                 yield node, ast.Constant(value), "constant"
             elif isinstance(node, ast.If | ast.IfExp | ast.While):
