@@ -37,18 +37,13 @@ from formalimg.scoring.user_inputs import UserImage
 from formalimg.scoring.writer import QuestionWriter
 from formalimg.types import Item, Setting
 
-FREE_PROMPTS = "free-prompts"
-"""The suite of items that are made of free prompts."""
-
+FREE_PROMPTS = "free-prompts"  # The suite of items that are made of free prompts
 PromptForm: TypeAlias = Literal["auto", "formula", "questions", "whole"]
 FORMS: tuple[PromptForm, ...] = get_args(PromptForm)
 """What prompts become: a formula, questions, one question, or the first of these that is possible."""
 
-MAX_PROMPT = 10_000
-"""The most characters of a prompt."""
-
-TYPICAL_QUESTIONS = 6
-"""Questions of a prompt that nobody has taken apart yet, for estimates."""
+MAX_PROMPT = 10_000  # The most characters of a prompt
+TYPICAL_QUESTIONS = 6  # Questions of a prompt that nobody has taken apart yet, for estimates
 
 
 class ScoredPair(NamedTuple):

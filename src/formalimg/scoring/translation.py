@@ -29,9 +29,7 @@ from formalimg.prompts import load_prompts
 from formalimg.scoring.writer import ask_until_valid, write_each
 from formalimg.types import ChatModel
 
-OPEN = "open"
-"""The vocabulary of natural scenes with every noun that a prompt names."""
-
+OPEN = "open"  # The vocabulary of natural scenes with every noun that a prompt names
 _PROMPTS = Path(__file__).parent / "translator_prompts"
 
 TranslatedBy: TypeAlias = Literal["reader", "model", "not translated"]
