@@ -21,8 +21,9 @@ from tests.remote.knowing_server import QUICK, successes
 from tests.support.concept_items import answer_of, concept_item, questions_in
 from tests.support.loopback import Asked, Fault, Faults, Loopback, at_random
 from tests.support.models import speckled
-from tests.support.remote_models import stand_alone
 from tests.support.run_contents import judged, outcomes
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 CHATS = "/v1/chat/completions"
 
@@ -57,11 +58,6 @@ FAULTS = {
     "length": "not understood",
 }
 """What a question is worth that meets one of these."""
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def items(count: int, questions: int) -> list[Item[ConceptSpec]]:

@@ -63,7 +63,7 @@ def read_file_bytes(path: Path) -> bytes:
 
 
 class TableRecord(NamedTuple):
-    """A record of a published table: its where, and its fields with names in snake case."""
+    """A record of a published table: where it stands, and its fields with names in snake case."""
 
     where: str
     fields: dict[str, Any]
