@@ -11,7 +11,7 @@ from formalimg.benchmarks.conceptmix.published import read_scores
 from formalimg.benchmarks.items_file import write_items
 from formalimg.runs.reader import open_run
 from tests.remote.knowing_server import QUICK
-from tests.remote.test_question_judge_over_http import Answering, items
+from tests.remote.test_judges_over_http import Answering, items
 from tests.support.command import formalimg, formalimg_process
 from tests.support.models import speckled
 
