@@ -21,8 +21,10 @@ from formalimg.types import ChatModel, ImageModel
 from tests.support.loopback import Dialect, Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.images import painted
 from tests.support.loopback.openai import OPENAI
-from tests.support.remote_models import CONVERSATION, PLANTED, answers, request, stand_alone, wait_for
+from tests.support.remote_models import CONVERSATION, PLANTED, answers, request, wait_for
 from tests.support.sizes import tries
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 EVERY = [
     ("429", "busy"),
@@ -38,11 +40,6 @@ EVERY = [
     ("400", "rejected"),
     ("422", "rejected"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def _paint_failing(server: Loopback, timeout: float = 0.3) -> CallError:
