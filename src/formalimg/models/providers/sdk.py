@@ -23,7 +23,6 @@ from formalimg.models.providers.limits import MAX_IMAGE_ANSWER_BYTES, find_serve
 from formalimg.types import Setting
 
 if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
     from openai import AsyncOpenAI
 
 OpenAIClient: TypeAlias = "SdkClient[AsyncOpenAI]"
@@ -31,7 +30,7 @@ OPENAI_KEY = "OPENAI_API_KEY"
 
 
 T = TypeVar("T")
-Client = TypeVar("Client", bound="AsyncOpenAI | AsyncAnthropic")
+Client = TypeVar("Client", bound=Any)
 
 _CALLS_PER_CLIENT = 8  # concurrent calls of one client; for more there are more clients
 
