@@ -32,7 +32,7 @@ from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
 from formalimg.models.python_function import CallableModel
 from formalimg.reports.comparison import compare
-from formalimg.reports.figures.bar_charts import item_figures
+from formalimg.reports.figures.charts import item_figures
 from formalimg.reports.figures.runs import comparison_figures
 from formalimg.reports.report import render, write_html
 from formalimg.types import Benchmark, Item

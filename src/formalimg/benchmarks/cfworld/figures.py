@@ -10,11 +10,9 @@ from formalimg.benchmarks.cfworld.spec import FIELD_TAGGED
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.reports.comparison_model import Comparison, Section
-from formalimg.reports.figures.axes import Axis
-from formalimg.reports.figures.bar_charts import bar_chart, share_chart
-from formalimg.reports.figures.line_charts import Curve, Curves, curve_chart
+from formalimg.reports.figures.charts import Curve, Curves, bar_chart, curve_chart, share_chart
+from formalimg.reports.figures.plots import Axis, Chart, Series, known_points, numbered_style, point_of_rate, run_styles
 from formalimg.reports.figures.runs import rules_of, tells
-from formalimg.reports.figures.series import Chart, Series, known_points, numbered_style, point_of_rate, run_styles
 from formalimg.reports.figures.svg import Figure
 from formalimg.types import Benchmark, Item
 
