@@ -26,12 +26,8 @@ from tests.support.concept_items import CAT, concept_item
 from tests.support.loopback import Loopback
 from tests.support.models import Speckles
 from tests.support.published_scripts import SCRIPTS, write_scripts
-from tests.support.remote_models import stand_alone
 
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 
 SOURCE = r'''

@@ -64,9 +64,7 @@ PROMPTS_DIFFER = "prompts-differ"
 UNKNOWN_TASK = "unknown-task"
 UNREADABLE_OBJECTS = "unreadable-objects"
 
-SKIPPED = "skipped"
-"""What skipped records are counted as, beside the tags."""
-
+SKIPPED = "skipped"  # What skipped records are counted as, beside the tags
 ODD_TAGS: Mapping[str, str] = {
     # records of all suites
     NO_PROMPT: "there is no prompt, so no image can be asked for: unscored",
