@@ -12,8 +12,7 @@ from typing import Any
 from formalimg._util.aio import call_function
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
-from formalimg.models.redaction import mask_settings
-from formalimg.models.secrets import redact
+from formalimg.models.secrets import mask_settings, redact
 from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
 _RESERVED = ("passed", "parts", "reason")

@@ -267,14 +267,14 @@ def open_published_chat(
     top_p: float | None = None,
 ) -> tuple[ChatModel, Followed, dict[str, Any]]:
     """Open a chat model for a published protocol, with its sampling options and the authors' prompts."""
-    from formalimg.benchmarks.download.texts import pulled_texts
+    from formalimg.benchmarks.download.texts import find_pulled_texts
     from formalimg.models.options import sampling_options
 
     name = require_chat(suite, name, f"and the protocol {protocol} asks a chat model")
     sampling = sampling_options(name, temperature=temperature, max_tokens=max_tokens, top_p=top_p)
     user = f"{suite} with the protocol {protocol}"
     chat, judge_options = open_chat(name, {**sampling, **options}, own_keys, user, {})
-    texts = pulled_texts(get_suite(suite).source)
+    texts = find_pulled_texts(get_suite(suite).source)
     if texts is not None:
         judge_options.setdefault("prompts", texts)
     return chat, "paper" if protocol == "paper" else "official-code", judge_options
