@@ -34,7 +34,8 @@ from formalimg.models.structured_output import (
     answer_schema,
     format_instruction,
     is_text_answer,
-    parse_answer_aside,
+    parse_answer,
+    read_aside,
     with_format,
 )
 from formalimg.types import AnswerType, Setting
@@ -42,13 +43,13 @@ from formalimg.types import AnswerType, Setting
 _BYTES_PER_TOKEN = 2  # on the safe side: English text has about four bytes a token, and other languages three
 _MESSAGE_TOKENS = 100  # more than what any chat template puts around a message
 _IMAGE_TOKENS = 3_000  # more than what most models count for an image
-_MANY_IMAGE_TOKENS = {"gpt-4o-mini": 50_000}
-"""The same for models that count more, by a part of their names: gpt-4o-mini counts up to 48,169."""
-_SHORTEST_ANSWER = 500
-"""Tokens that are counted at least for an answer of which nothing is known: it may have been lost, or thought about."""
+_MANY_IMAGE_TOKENS = {"gpt-4o-mini": 50_000}  # models that count more, by a part of their names
+_SHORTEST_ANSWER = 500  # tokens counted at least for an answer of which nothing is known, as it may have been lost
 _LONGEST_ANSWER = 65_536  # tokens that are counted at most for an answer if no setting limits it
+# settings that limit the length of an answer, thinking included; also as fields that the user adds
 _LENGTH_LIMITS = ("max_tokens", "max_completion_tokens")
-"""Settings that limit the length of an answer, thinking included; also as fields that the user adds."""
+_VERSION = 1  # incremented with every change after which models are asked, or answers are parsed, differently
+_log = logging.getLogger(__name__)
 
 
 def estimate_input(model: str, messages: Sequence[Message], schema: Mapping[str, object]) -> int:
@@ -83,11 +84,6 @@ def _estimate_tokens(size: int) -> int:
     return -(-size // _BYTES_PER_TOKEN)
 
 
-_VERSION = 1  # incremented with every change after which models are asked, or answers are parsed, differently
-
-_log = logging.getLogger(__name__)
-
-
 class ProviderChatModel:
     """A chat model backed by a provider."""
 
@@ -120,7 +116,7 @@ class ProviderChatModel:
                 self._cache = AnswerCache(cache_folder())
             cached = current.answer or await asyncio.to_thread(self._cache.get, key)
             if cached is not None:
-                value = await parse_answer_aside(cached.text, answer_type)
+                value = await read_aside(len(cached.text), parse_answer, cached.text, answer_type)
                 if not isinstance(value, ParseFailure):
                     _log.debug("%s: answer from the cache", self.name)
                     soft = cached.p_yes, cached.first_tokens
@@ -160,7 +156,7 @@ class ProviderChatModel:
             if completion.ended == "length" and not is_text_answer(answer_type):
                 answer = ParseFailure("the answer was cut off by the limit on its length")
             else:
-                answer = await parse_answer_aside(completion.text, answer_type)
+                answer = await read_aside(len(raw), parse_answer, raw, answer_type)
             if not isinstance(answer, ParseFailure):
                 if current is not None:
                     current.answer = completion
@@ -197,11 +193,8 @@ def build_chat_model(
 ) -> ProviderChatModel:
     """Build a chat model from a provider, adding rate limits, retries, timeouts, prices, caching and answer parsing.
 
-    Args:
-        provider: makes the calls. If its attribute `supports_schema` is False, the schema is sent as text in the
-            messages.
-        retry_policy: limits and backoff.
-        limiter: a rate limiter shared with other models; a new one if None.
+    If the attribute `supports_schema` of the provider is False, the schema is sent as text in the messages. A limiter
+    can be shared between models.
     """
     limiter = limiter or RateLimiter(retry_policy, name=mask_secrets(provider.name))
     return ProviderChatModel(provider, retry_policy, limiter)

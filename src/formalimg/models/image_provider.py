@@ -16,17 +16,11 @@ from formalimg.types import Setting
 
 @dataclass(frozen=True)
 class ImageCompletion:
-    """A generated image in the format returned by the provider.
+    """A generated image in the format returned by the provider."""
 
-    Attributes:
-        data: the file as received.
-        served: what was actually used (model id, size, seed, revised prompt …), as far as the provider reports it.
-        usage: tokens or images used.
-    """
-
-    data: bytes
-    served: Mapping[str, Setting] = field(default_factory=dict)
-    usage: Usage = field(default_factory=lambda: Usage(images=1))
+    data: bytes  # the file as received
+    served: Mapping[str, Setting] = field(default_factory=dict)  # what was actually used, as far as it is reported
+    usage: Usage = field(default_factory=lambda: Usage(images=1))  # tokens or images used
 
 
 class ImageProvider(Identified, Protocol):
@@ -93,10 +87,7 @@ def build_image_model(
 ) -> ProviderImageModel:
     """Build an image model from a provider, adding rate limits, retries, timeouts and prices.
 
-    Args:
-        provider: makes the calls.
-        retry_policy: limits and backoff.
-        limiter: a rate limiter shared with other models; a new one if None.
+    A limiter can be shared between models.
     """
     limiter = limiter or RateLimiter(retry_policy, name=mask_secrets(provider.name))
     return ProviderImageModel(provider, retry_policy, limiter)

@@ -17,13 +17,13 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import Identified, Usage
 
 PRICES_VARIABLE = "FORMALIMG_PRICES"  # environment variable that names the user's own price list
+# The user's own price list, in the current folder. It may be somebody else's: so it makes nothing cheaper.
 PRICES_FILE = Path("prices.toml")
-"""The user's own price list, in the current folder. It may be somebody else's: so it makes nothing cheaper."""
 _RATES = ("input", "output", "image")
 _MAX_PRICE = 1e6
 _MAX_BYTES = 1_000_000  # the longest price list that is read
+# what may follow the name of a model without making it another model
 _VERSION_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}|-\d{6,8}|-\d{3}|-latest|-preview(-\d{2}-\d{2,4})?")
-"""What may follow the name of a model without making it another model."""
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,16 @@ class Price:
 
 FREE = Price(0.0, 0.0)
 UNKNOWN_PRICE = Price()
-LOCAL_SERVER = Price(0.0, 0.0, note="local server: counted as free")
-"""The price of an unlisted model on a server at a private address."""
+LOCAL_SERVER = Price(0.0, 0.0, note="local server: counted as free")  # an unlisted model at a private address
 _LOCAL_NAMES = (".localhost", ".local")
 _PRIVATE_NETWORKS = ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
 
 
 def price_of(party: Identified) -> Price:
-    """Return the price of a model or judge, in the following order of precedence.
+    """Return the price of a model or judge.
 
-    What was given by hand (the option `price`), the user's own list, the list of formalimg, and nothing for a server
-    at a private address. So a gateway in your own network to a listed model is not taken to be free.
+    In order of precedence: the option `price`, the user's own list, the list of formalimg, and nothing for a server at
+    a private address. So a gateway in your own network to a listed model is not taken to be free.
     """
     explicit = getattr(party, "price", None)
     if isinstance(explicit, Price):
@@ -128,8 +127,8 @@ def _find_price(name: str, prices: Mapping[str, Price]) -> Price | None:
             return name.startswith(entry[:-1])
         return name.startswith(entry) and (name == entry or bool(_VERSION_SUFFIX.fullmatch(name.removeprefix(entry))))
 
-    entries = list(filter(matches, prices))
-    return prices[max(entries, key=len)] if entries else None
+    entry = max(filter(matches, prices), key=len, default=None)
+    return None if entry is None else prices[entry]
 
 
 @cache

@@ -1,8 +1,7 @@
 """Cost tracking during calls, so that a budget also applies between retries of a request.
 
-An answer of a model comes after all its attempts. Costs that were counted only then would let each request pay for all
-its retries after the budget is used up. So whoever keeps a budget opens a `Meter` around a piece of work (an image, a
-verdict), models add each call to it as soon as it is paid for, and begin no call once it says so.
+Whoever keeps a budget opens a `Meter` around a piece of work (an image, a verdict). Models add each call to it as soon
+as it is paid for, and begin no call once the budget is used up.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from formalimg.models.image_provider import ImageCompletion
     from formalimg.models.pricing import Price
 
-NO_USAGE = "not reported: the cost is an estimate"
-"""What `served` says under `usage` of an answer whose cost is an estimate."""
+NO_USAGE = "not reported: the cost is an estimate"  # what `served` says under `usage` then
 
 
 class Spending:
@@ -82,10 +80,7 @@ class Meter:
         self._limit.spend(cost or 0.0, unpriced, int(estimated))
 
     def settle(self, cost: float = 0.0, unpriced: int = 0) -> tuple[float, int]:
-        """Add any cost that a result reports beyond the counted calls, return the total, and reset the meter.
-
-        Models that call nobody through us, or in other processes, say it only in their results.
-        """
+        """Add any cost that a result reports beyond the counted calls, return the total, and reset the meter."""
         total, unknown = max(cost, self.cost), max(unpriced, self.unpriced)
         if total > self.cost or unknown > self.unpriced:
             self._limit.spend(total - self.cost, unknown - self.unpriced)
@@ -133,10 +128,7 @@ _call: ContextVar[_Call | None] = ContextVar("formalimg_call", default=None)
 
 
 def note_usage(usage: Usage) -> Usage:
-    """Record the usage of a call as soon as its answer arrives, because it is billed even if processing fails.
-
-    For providers. What follows (a download, a check) may fail or take too long, and the cost would be forgotten.
-    """
+    """Record the usage of a call as soon as its answer arrives, because it is billed even if processing fails."""
     if (call := _call.get()) is not None:
         call.usage = usage
     return usage
