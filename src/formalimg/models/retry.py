@@ -15,9 +15,8 @@ from typing import TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError
 from formalimg.models.options import Options
-from formalimg.models.pricing import Price, read_price
+from formalimg.models.pricing import Price, may_begin_call, read_price
 from formalimg.models.secrets import redact
-from formalimg.models.spending import may_begin_call
 
 Result = TypeVar("Result")
 

@@ -15,7 +15,7 @@ from formalimg._util.strict_json import stored_json, stored_text
 from formalimg.benchmarks.authoring.outcomes import MAX_ANSWER, AttemptCost, Rejection, stored_expense
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Answered, Message, Reply, Unanswered, Usage
-from formalimg.models.spending import Meter
+from formalimg.models.pricing import Meter
 from formalimg.types import ChatModel
 
 AnswerType = TypeVar("AnswerType", bound=BaseModel)

@@ -21,7 +21,7 @@ from formalimg.judges.certificates.certificate import align_columns
 from formalimg.judges.certificates.measurement import MeteredCalls, map_concurrently
 from formalimg.judges.certificates.random_images import CONDITIONS, draw_impostors, random_scenes
 from formalimg.logic.vocabulary import vocabulary
-from formalimg.models.spending import Spending
+from formalimg.models.pricing import Spending
 from formalimg.scenes.objects import NO_WORD
 from formalimg.scenes.scene import Scene
 from formalimg.stats.observations import Interval

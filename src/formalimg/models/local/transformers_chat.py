@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Attachment, CallError, Completion, Message, Usage
-from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.local.checkpoint import (
     INSTALL_LOCAL,
     Checkpoint,
@@ -27,6 +26,7 @@ from formalimg.models.local.device_pool import (
     is_out_of_memory,
 )
 from formalimg.models.options import Options, read_extra_fields
+from formalimg.models.provider_models import build_chat_model
 from formalimg.models.registry import require_modules, requires
 from formalimg.models.retry import RetryPolicy, chat_retry_policy
 from formalimg.types import ChatModel, Setting
