@@ -347,10 +347,8 @@ class ThreadCall:
             if _on_request not in hooks["request"]:
                 # As new lists, since requests of other threads may be going through these; first, as others might read
                 # the whole body.
-                client.event_hooks = {
-                    "request": [*hooks["request"], _on_request],
-                    "response": [_on_response, *hooks["response"]],
-                }
+                requests, responses = [*hooks["request"], _on_request], [_on_response, *hooks["response"]]
+                client.event_hooks = {"request": requests, "response": responses}
 
     async def run(self, function: Callable[..., Result], *args: Any) -> Result:
         """Run a function in a new thread and return its result or raise its exception."""
