@@ -16,8 +16,7 @@ from formalimg.errors import FormalimgError
 if TYPE_CHECKING:
     from formalimg.reports.sharing.bundle_checks import BundleCheck
 
-_MAX_SHOWN = 50
-"""The most findings that are printed."""
+_MAX_SHOWN = 50  # The most findings that are printed
 
 
 def bundle_command(

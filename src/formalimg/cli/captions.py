@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from formalimg.human_eval.agreement.study_tables import OwnStudy
     from formalimg.types import ChatModel
 
-_BETWEEN_STEPS = 100
-"""Captions between two updates of the progress bar, since an update takes longer than a caption."""
+_BETWEEN_STEPS = 100  # Captions between two updates of the progress bar, since an update takes longer than a caption
 
 
 def captions_command(

@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from formalimg.judges.certificates.grounder_certificate import Certificate
     from formalimg.types import Grounder, Item, Judge
 
-_READINGS, _ANCHORS = 300, 100
-"""The number of scenes by default: to find objects in, and of an anchor set."""
-_SECONDS_PER_QUESTION = 5
-"""A chat model takes so long to answer about an image, roughly."""
+_READINGS, _ANCHORS = 300, 100  # The number of scenes by default: to find objects in, and of an anchor set
+_SECONDS_PER_QUESTION = 5  # A chat model takes so long to answer about an image, roughly
 
 
 def certify_command(

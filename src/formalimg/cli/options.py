@@ -22,11 +22,8 @@ _WHAT, _MODEL, _JUDGE, _COST, _WHERE = SECTIONS
 MAX_COUNT = 1_000_000
 """The largest number of items, scenes or images that can be asked for; a larger one is a slip of the finger."""
 
-MAX_SEED = 2**63 - 1
-"""The largest seed: what a database and all random generators take."""
-
-MAX_PROCESSES = 1024
-"""The largest number of processes or workers that can be asked for."""
+MAX_SEED = 2**63 - 1  # The largest seed: what a database and all random generators take
+MAX_PROCESSES = 1024  # The largest number of processes or workers that can be asked for
 
 
 def key_value_option(flag: str, whose: str, panel: str | None = None) -> Any:
@@ -322,8 +319,7 @@ Port = Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="The p
 
 OpenBrowser = Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open a browser.")]
 
-LOOPBACK = "127.0.0.1"
-"""The address of this machine that nobody else can reach: the default of every site."""
+LOOPBACK = "127.0.0.1"  # The address of this machine that nobody else can reach: the default of every site
 
 
 @contextmanager

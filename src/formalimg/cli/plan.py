@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from formalimg.stats.variance_components import AnswerSpread
     from formalimg.types import ImageModel, Item, Judge, Table
 
-_WIDTH, _DIFFERENCE, _POWER = 5.0, 5.0, 0.8
-"""Points and power to plan for, unless others are asked for."""
-
-_RATER = "rater"
-"""What the price of a rating is called in `--price`."""
+_WIDTH, _DIFFERENCE, _POWER = 5.0, 5.0, 0.8  # Points and power to plan for, unless others are asked for
+_RATER = "rater"  # What the price of a rating is called in `--price`
 
 
 def plan_command(

@@ -12,9 +12,7 @@ from formalimg.cli.commands import GroupedCommand
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, print_address, require_web_extra
 from formalimg.cli.streams import echo
 
-_NAMED = 10
-"""So many groups are named in a line; review.json has all of them."""
-
+_NAMED = 10  # So many groups are named in a line; review.json has all of them
 review_app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,

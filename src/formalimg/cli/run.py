@@ -368,8 +368,7 @@ def open_named_judges(
     return opened
 
 
-Judged = list[tuple[Path, "Judge | None"]]
-"""Run folders, each once for every judge that judged it, or without one."""
+Judged = list[tuple[Path, "Judge | None"]]  # Run folders, each once for every judge that judged it, or without one
 
 
 def execute_all(asked: RunArguments, *, judging: bool) -> Judged:

@@ -27,15 +27,9 @@ OVER_CONNECTION_LIMIT = "formalimg.over_connection_limit"
 ENDS_ON_SHUTDOWN = "formalimg.ends_on_shutdown"
 """A key that the application sets in the ASGI scope of answers without an end, which would delay the shutdown."""
 
-MAX_HEAD = 64 * 1024
-"""Maximum length of the head of a request, in bytes."""
-
-_HELD_FACTOR = 4
-"""So many times the limit of requests may be connected at once; most of them wait, or say nothing."""
-
-_RESERVED_FILES = 128
-"""Open files that are left for everything else: databases, images, worker processes."""
-
+MAX_HEAD = 64 * 1024  # Maximum length of the head of a request, in bytes
+_HELD_FACTOR = 4  # So many times the limit of requests may be connected at once; most of them wait, or say nothing
+_RESERVED_FILES = 128  # Open files that are left for everything else: databases, images, worker processes
 _SYSTEM_QUEUE = 1024
 """Connections that the system keeps until they are accepted; the backlog says how many are accepted in a row."""
 

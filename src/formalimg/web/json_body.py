@@ -15,33 +15,19 @@ from starlette.responses import Response
 from formalimg._util.json_size import count_values
 from formalimg._util.strict_json import loads_strict
 
-Body: TypeAlias = Mapping[str, object]
-"""A JSON object, not validated yet."""
-
-MAX_BODY = 256 * 1024
-"""Default limit of a request body, in bytes."""
-
-MAX_BODY_WITH_IMAGE = 24 * 1024 * 1024
-"""Limit of a request body with an image, in bytes: 16 MB in base64."""
-
+Body: TypeAlias = Mapping[str, object]  # A JSON object, not validated yet
+MAX_BODY = 256 * 1024  # Default limit of a request body, in bytes
+MAX_BODY_WITH_IMAGE = 24 * 1024 * 1024  # Limit of a request body with an image, in bytes: 16 MB in base64
 MAX_WORD = 200
 """Maximum length of a word in formulas and scenes: answers repeat it for each of perhaps thousands of clauses."""
 
-_WORDS = re.compile(r"""'[^'\n]*+'|"[^"\n]*+"|[^\s()'"]++|['"]""")
-"""Words of a formula, with their quotes."""
-
+_WORDS = re.compile(r"""'[^'\n]*+'|"[^"\n]*+"|[^\s()'"]++|['"]""")  # Words of a formula, with their quotes
 _LONG_FORMULA = 4_000
 """Formulas up to this length may have words of any length: all of their clauses together have few megabytes."""
 
-BODY_TIMEOUT = 30.0
-"""Seconds that a client has to send a body, as for the head of a request."""
-
-_MAX_HELD = 8 * MAX_BODY_WITH_IMAGE
-"""Maximum number of bytes of bodies that are in memory, of all requests together."""
-
-_MAX_VALUES = 50_000
-"""Maximum number of values in the JSON of a body: each takes some hundred bytes once it is parsed."""
-
+BODY_TIMEOUT = 30.0  # Seconds that a client has to send a body, as for the head of a request
+_MAX_HELD = 8 * MAX_BODY_WITH_IMAGE  # Maximum number of bytes of bodies that are in memory, of all requests together
+_MAX_VALUES = 50_000  # Maximum number of values in the JSON of a body: each takes some hundred bytes once it is parsed
 _MAX_DISCARD_FACTOR = 8
 """Bodies up to this many times the limit are read and discarded: browsers read the response only after that."""
 

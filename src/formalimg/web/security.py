@@ -14,9 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from formalimg.web.connections import OVER_CONNECTION_LIMIT, is_host_header
 
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-"""Names of this machine that no other host can have."""
-
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})  # Names of this machine that no other host can have
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 _HEADERS = {

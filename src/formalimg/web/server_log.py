@@ -11,15 +11,9 @@ from collections.abc import Callable, Iterator
 LOGGERS = ("asyncio", "uvicorn.error")
 """The loggers that clients can make write: of connections that cannot be accepted, and of requests."""
 
-_INTERVAL = 60.0
-"""Seconds in which the same is written once."""
-
-_MAX_KINDS = 100
-"""Maximum number of different messages in an interval."""
-
-_MAX_LENGTH = 4000
-"""Maximum number of characters of a message, without its traceback."""
-
+_INTERVAL = 60.0  # Seconds in which the same is written once
+_MAX_KINDS = 100  # Maximum number of different messages in an interval
+_MAX_LENGTH = 4000  # Maximum number of characters of a message, without its traceback
 _NO_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 

@@ -214,11 +214,8 @@ def _refused(study: Study, rater: str, task: str, error: AnswerError, step: str 
     return JSONResponse({"error": message, "moved_on": not at_task or step in closed}, 409)
 
 
-_COMPRESS_LEVEL = 3
-"""PNG compression, from 0 to 9: low, because raters wait for it."""
-
-_decoding = BoundedSemaphore(2)
-"""Decoding a large image takes hundreds of megabytes: at most two at a time."""
+_COMPRESS_LEVEL = 3  # PNG compression, from 0 to 9: low, because raters wait for it
+_decoding = BoundedSemaphore(2)  # Decoding a large image takes hundreds of megabytes: at most two at a time
 
 
 def strip_metadata(data: bytes) -> bytes:

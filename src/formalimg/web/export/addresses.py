@@ -37,9 +37,7 @@ _DEFAULTS: Mapping[tuple[str, str], str] = {
 }
 """Values that mean the same as none."""
 
-_POSITION = ("at", "sample", "page")
-"""Values of a gallery that say where in it one is, and not what it shows."""
-
+_POSITION = ("at", "sample", "page")  # Values of a gallery that say where in it one is, and not what it shows
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 
 

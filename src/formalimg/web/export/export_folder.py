@@ -11,9 +11,7 @@ from pathlib import Path
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 
-MANIFEST = "export.json"
-"""The list of the files of an export, with their digests."""
-
+MANIFEST = "export.json"  # The list of the files of an export, with their digests
 _FORMAT = "formalimg-export"
 _OWN_PATH = re.compile(r"[a-z0-9_-]+(/[a-z0-9_-]+)*\.[a-z]+")
 """What paths of an export look like: nothing of it leads out of the folder."""

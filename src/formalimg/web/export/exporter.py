@@ -31,9 +31,7 @@ _MAX_OTHER_PAGES = 10_000
 _ORDER = ("/", "/run", "/gallery", "/compare", "/item")
 """The kinds of pages, in the order in which they are written: galleries say on which of their pages an image is."""
 
-_PENDING = re.compile(rb"<[a-z]+ [^<>]*\bdata-pending\b")
-"""What a page of runs has that does not show all of them yet."""
-
+_PENDING = re.compile(rb"<[a-z]+ [^<>]*\bdata-pending\b")  # What a page of runs has that does not show all of them yet
 _MAX_WAITS = 1_000
 
 _SCRIPT = Address("/static/export.js", ())

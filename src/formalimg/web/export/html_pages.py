@@ -12,15 +12,11 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.web.export.addresses import Address, parse_address
 
-Link: TypeAlias = Callable[[str], str | None]
-"""Returns the link to a URL's file; None if the export has none."""
-
+Link: TypeAlias = Callable[[str], str | None]  # Returns the link to a URL's file; None if the export has none
 _FORM = re.compile(r"<form\b([^<>]*)>(.*?)</form>", re.DOTALL)
 _ACTION = re.compile(r'\saction="([^"?]*)[^"]*"')
 _POST = re.compile(r'\smethod="post"', re.IGNORECASE)
-_FORMS = ("/gallery", "/compare")
-"""Forms that a script of the export answers; others need a server."""
-
+_FORMS = ("/gallery", "/compare")  # Forms that a script of the export answers; others need a server
 _SCRIPT = re.compile(r'<script src="(/[^"]*)"[^<>]*></script>')
 _TAG = re.compile(r'<([a-z]+)(\s[^<>]*?="/[^<>]*)>')
 _ATTRIBUTE = re.compile(r'\s(href|src|poster|formaction|data-[\w-]+)="(/[^"]*)"')

@@ -19,12 +19,10 @@ from formalimg.web.viewer.site import READ_ERRORS, Site
 ExportImages: TypeAlias = Literal["all", "failures", "none"]
 """Which images an export has: all, those that do not pass, or none."""
 
-ImageSize: TypeAlias = Literal["full", "thumbnail"]
-"""Images as they are stored, or only small ones."""
+ImageSize: TypeAlias = Literal["full", "thumbnail"]  # Images as they are stored, or only small ones
 
 
-_THREADS = 2
-"""Thumbnails are made in so many threads, while pages are rendered: most of it needs no interpreter."""
+_THREADS = 2  # Thumbnails are made in so many threads, while pages are rendered: most of it needs no interpreter
 
 
 class ImageFiles:

@@ -8,11 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.web.viewer.site import READ_ERRORS, Site
 
-Pair: TypeAlias = tuple[str, ...]
-"""The names of two runs."""
-
-MAX_PAIRS = 60
-"""An export compares at most this many pairs of runs."""
+Pair: TypeAlias = tuple[str, ...]  # The names of two runs
+MAX_PAIRS = 60  # An export compares at most this many pairs of runs
 
 
 class RunPairs(NamedTuple):

@@ -22,20 +22,11 @@ from formalimg.scenes.solver.search import solve
 from formalimg.web.playground.image_jobs import read_image, score_image
 from formalimg.web.playground.worker_pool import InputTooLargeError
 
-MAX_OBJECTS = 200
-"""Scenes with more objects are not verified here."""
-
-_MAX_SCENE_VALUES = 200_000
-"""Maximum number of values in the JSON of a scene, before it is parsed."""
-
-_MAX_DESCRIPTION = 1000
-"""Maximum number of characters of an object's class and attributes, which each reason repeats."""
-
-_SIZE = 640
-"""Width and height of drawings, in pixels."""
-
-_GROUNDED = "knolling"
-"""The vocabulary whose images the embedded grounder can read."""
+MAX_OBJECTS = 200  # Scenes with more objects are not verified here
+_MAX_SCENE_VALUES = 200_000  # Maximum number of values in the JSON of a scene, before it is parsed
+_MAX_DESCRIPTION = 1000  # Maximum number of characters of an object's class and attributes, which each reason repeats
+_SIZE = 640  # Width and height of drawings, in pixels
+_GROUNDED = "knolling"  # The vocabulary whose images the embedded grounder can read
 
 
 class _GroundedScene(NamedTuple):

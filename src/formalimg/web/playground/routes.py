@@ -33,9 +33,7 @@ from formalimg.web.viewer.clauses import WIDTH
 _REALIZE_TIMEOUT, _SOLVE_TIMEOUT, _VERIFY_TIMEOUT, _SCORE_TIMEOUT, _ASK_TIMEOUT = 2.0, 8.0, 8.0, 20.0, 120.0
 """Timeouts of the jobs, in seconds; the last one is for images that a chat model is asked about."""
 
-MAX_PROMPT_LENGTH = 2_000
-"""In characters."""
-
+MAX_PROMPT_LENGTH = 2_000  # In characters
 _MAX_SEED = 2**31
 
 
@@ -185,8 +183,7 @@ def _json(reply: dict[str, object]) -> Response:
     return Response(json.dumps(reply), media_type="application/json")
 
 
-MAX_FORMULA_LENGTH = 20_000
-"""In characters; instructions of the suites have up to a thousand."""
+MAX_FORMULA_LENGTH = 20_000  # In characters; instructions of the suites have up to a thousand
 
 
 class FormulaQuery(NamedTuple):
@@ -246,14 +243,11 @@ def examples(suite: str) -> tuple[Example, ...]:
     return tuple(Example(level, first[level]) for level in _LEVELS if level in first)
 
 
-SOLVABLE = "knolling"
-"""The vocabulary that the solver has rules for."""
-
+SOLVABLE = "knolling"  # The vocabulary that the solver has rules for
 _MAX_LISTED_LITERALS = 5_000
 """Number of literals in clauses that are listed: a short formula may have tens of thousands."""
 
-_MAX_PROBLEMS = 30
-"""Number of problems shown."""
+_MAX_PROBLEMS = 30  # Number of problems shown
 
 
 def analyze_formula(query: FormulaQuery) -> dict[str, object]:

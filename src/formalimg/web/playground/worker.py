@@ -15,11 +15,8 @@ from formalimg.errors import FormalimgError
 from formalimg.web.playground.jobs import JOBS
 from formalimg.web.playground.worker_pool import InputTooLargeError
 
-_MAX_RESULT = 8 * 1024 * 1024
-"""Maximum number of bytes of a result; a drawing has some hundred thousand."""
-
-_MAX_MEMORY = 4 * 1024**3
-"""Maximum address space of the process, in bytes; the solver reserves about a quarter of it."""
+_MAX_RESULT = 8 * 1024 * 1024  # Maximum number of bytes of a result; a drawing has some hundred thousand
+_MAX_MEMORY = 4 * 1024**3  # Maximum address space of the process, in bytes; the solver reserves about a quarter of it
 
 
 def limit_memory() -> None:

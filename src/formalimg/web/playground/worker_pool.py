@@ -19,18 +19,14 @@ from threading import BoundedSemaphore
 
 from formalimg.errors import FormalimgError
 
-WORKER_MODULE = "formalimg.web.playground.worker"
-"""The module that the processes run."""
-
+WORKER_MODULE = "formalimg.web.playground.worker"  # The module that the processes run
 _RETURN_MEMORY = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "1000000"}
 """Lets glibc give large blocks back to the system: an idle worker would keep those of the largest image it has read."""
 
-_TIMEOUT_TOLERANCE = 0.2
-"""A process that ends this many seconds before its timeout has timed out."""
+_TIMEOUT_TOLERANCE = 0.2  # A process that ends this many seconds before its timeout has timed out
 
 
-_MAX_WAITING = 8
-"""Jobs that wait for a worker; others are refused at once, for each holds a thread that pages need too."""
+_MAX_WAITING = 8  # Jobs that wait for a worker; others are refused at once, for each holds a thread that pages need too
 
 
 class WorkersBusyError(FormalimgError):

@@ -43,8 +43,7 @@ _PAGES: dict[str, Show] = {
 }
 
 
-_PREPARED_PAGES = 4
-"""Number of runs whose pages are prepared when the site starts."""
+_PREPARED_PAGES = 4  # Number of runs whose pages are prepared when the site starts
 
 
 def serve_viewer(

@@ -13,9 +13,7 @@ from formalimg.logic.parser import parse
 from formalimg.logic.syntax import Not, Or, to_pretty_text
 from formalimg.types import Benchmark, Part
 
-WIDTH = 64
-"""Line width of formulas on pages, in characters."""
-
+WIDTH = 64  # Line width of formulas on pages, in characters
 _BINDING = re.compile(r"\?[^\s()'=]+ = ")
 
 

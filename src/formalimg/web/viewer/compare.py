@@ -39,8 +39,7 @@ from formalimg.web.viewer.urls import build_url, history_url
 
 _PER_PAGE = 24
 _MAX_RUNS = 12
-_IMAGE_SIDE = 260
-"""Boxes and labels are drawn as if the image had this size."""
+_IMAGE_SIDE = 260  # Boxes and labels are drawn as if the image had this size
 
 
 class _Suite(NamedTuple):

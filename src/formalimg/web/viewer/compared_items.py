@@ -18,9 +18,7 @@ from formalimg.types import Benchmark, RunRecord
 from formalimg.web.viewer.facets import Facet, FacetChoice
 from formalimg.web.viewer.urls import parse_number
 
-ALL_PAIRS = "*"
-"""In place of a baseline: each run is compared with each."""
-
+ALL_PAIRS = "*"  # In place of a baseline: each run is compared with each
 _GROUPS = {"won": "won", "lost": "lost", "fail": "both fail", "pass": "both pass", "mixed": "same share"}
 _ANY, _ALL = "differ", "all"
 _SORTS = ("item", "disagreement")

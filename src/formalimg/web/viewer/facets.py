@@ -11,8 +11,7 @@ from formalimg.runs.image_counts import FacetCounts
 from formalimg.web.viewer.run import ObservationMark
 from formalimg.web.viewer.urls import ViewState
 
-_SHOWN = 8
-"""Choices of a facet that are shown at once."""
+_SHOWN = 8  # Choices of a facet that are shown at once
 
 
 class FacetChoice(NamedTuple):

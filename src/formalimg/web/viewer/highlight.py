@@ -97,8 +97,7 @@ _ARGUMENT = re.compile(r"\?[^\s()']+|'[^']*'")
 _CONDITION = re.compile(r"\(not \([^()]*\)\)")
 _PRONOUNS = ("its", "his", "her", "their")
 
-_MAX_PROMPT_LENGTH = 4_000
-"""The prompt is parsed once per phrase; the longest of our own have about 2,000 characters."""
+_MAX_PROMPT_LENGTH = 4_000  # The prompt is parsed once per phrase; the longest of our own have about 2,000 characters
 
 
 class AtomPattern(NamedTuple):

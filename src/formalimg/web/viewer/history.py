@@ -22,8 +22,7 @@ from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site
 from formalimg.web.viewer.tiles import SIGNS, outcome_name, thumbnail_url
 from formalimg.web.viewer.urls import build_url, history_url
 
-_MAX_SAMPLES = 8
-"""Images of an item that are shown of each run."""
+_MAX_SAMPLES = 8  # Images of an item that are shown of each run
 
 
 class _HistoryImage(NamedTuple):

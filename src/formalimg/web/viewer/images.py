@@ -24,12 +24,10 @@ from formalimg.web.viewer.urls import parse_number, require_value
 _SHA256 = re.compile("[0-9a-f]{64}")
 _IMMUTABLE = {"Cache-Control": "private, max-age=31536000, immutable"}
 _MEDIA_TYPES = {"png": "image/png", "jpg": "image/jpeg", "webp": "image/webp"}
-_DIGEST_LENGTH = 16
-"""Digits of a digest that identify an image."""
+_DIGEST_LENGTH = 16  # Digits of a digest that identify an image
 _WITNESS_SIZE = 480
 
-_decoding = BoundedSemaphore(2)
-"""Decoding a large image takes hundreds of megabytes: at most two at a time."""
+_decoding = BoundedSemaphore(2)  # Decoding a large image takes hundreds of megabytes: at most two at a time
 
 
 def image_file(site: Site, request: Request) -> Response:

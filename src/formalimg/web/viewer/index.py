@@ -20,14 +20,11 @@ from formalimg.stats.observations import Interval
 from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site, StampedCache, file_stamp, run_state
 from formalimg.web.viewer.summaries import RunSummary, UnreadableRun, cache_summary, cached_summary, summarize_run
 
-_MAX_CACHED = 4096
-"""Number of runs whose summaries are in memory."""
-
+_MAX_CACHED = 4096  # Number of runs whose summaries are in memory
 _MAX_AT_ONCE = 24
 """Number of runs that a request sums up itself; the others are summed up in the background, and shown when they are."""
 
-_RETRY_SECONDS = 10.0
-"""Seconds until a run that could not be read is tried again although its files have not changed."""
+_RETRY_SECONDS = 10.0  # Seconds until a run that could not be read is tried again although its files have not changed
 
 
 class IndexedRun(NamedTuple):

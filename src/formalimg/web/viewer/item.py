@@ -39,11 +39,8 @@ from formalimg.web.viewer.site import READ_ERRORS, Site
 from formalimg.web.viewer.tiles import SIGNS, outcome_name, thumbnail_url
 from formalimg.web.viewer.urls import ViewState, build_url, history_url, parse_number, parse_view_state, require_value
 
-_MAX_SIDE = 640
-"""Boxes and labels are drawn as if the image had this size."""
-
-_MAX_DROPPED = 20
-"""So many different labels that were not asked for are listed."""
+_MAX_SIDE = 640  # Boxes and labels are drawn as if the image had this size
+_MAX_DROPPED = 20  # So many different labels that were not asked for are listed
 _MAX_LABEL = 80
 
 _SHOWN_ELSEWHERE = ("explanation", "not_checked")
@@ -216,8 +213,7 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
-_MAX_RELATED = 48
-"""Number of related images shown from the run, and from other runs."""
+_MAX_RELATED = 48  # Number of related images shown from the run, and from other runs
 
 
 class RelatedImage(NamedTuple):

@@ -20,20 +20,11 @@ from formalimg.web.connections import ENDS_ON_SHUTDOWN
 from formalimg.web.viewer.index import RunIndex
 from formalimg.web.viewer.runs import progress_text
 
-_MAX_STREAMS = 64
-"""Number of pages that listen at the same time."""
-
-_MAX_SECONDS = 600.0
-"""Seconds after which a stream ends, so that forgotten ones do not stay."""
-
-_HEARTBEAT = 15.0
-"""Seconds without news after which a comment is sent, which shows whether anybody still listens."""
-
-_INTERVAL = 1.0
-"""Seconds between two looks at the runs."""
-
-_LOAD_FACTOR = 10
-"""The poller waits at least so many times as long as a look takes: on slow disks it looks less often."""
+_MAX_STREAMS = 64  # Number of pages that listen at the same time
+_MAX_SECONDS = 600.0  # Seconds after which a stream ends, so that forgotten ones do not stay
+_HEARTBEAT = 15.0  # Seconds without news after which a comment is sent, which shows whether anybody still listens
+_INTERVAL = 1.0  # Seconds between two looks at the runs
+_LOAD_FACTOR = 10  # The poller waits at least so many times as long as a look takes: on slow disks it looks less often
 
 
 class LiveRuns:

@@ -22,23 +22,14 @@ from formalimg.runs.reader import StoredRun, open_run
 from formalimg.web.server import NotFoundError
 from formalimg.web.viewer.study_pages import labels_of_runs, require_studies, studies_of_runs, study_files
 
-_RUN_FILES = ("run.toml", "results.sqlite")
-"""A folder with one of these files is a run, possibly a damaged one."""
-
-_STATE_FILES = (*_RUN_FILES, "results.sqlite-wal", "looks.jsonl")
-"""Files that change when a run does."""
-
+_RUN_FILES = ("run.toml", "results.sqlite")  # A folder with one of these files is a run, possibly a damaged one
+_STATE_FILES = (*_RUN_FILES, "results.sqlite-wal", "looks.jsonl")  # Files that change when a run does
 _MAX_DEPTH = 2
-_MAX_CACHED_RUNS = 256
-"""Number of runs whose summaries are cached."""
+_MAX_CACHED_RUNS = 256  # Number of runs whose summaries are cached
 
 
-_MAX_HELD = 128
-"""Number of runs that are held open at the same time: each has a file open."""
-
-_MAX_CACHED_COMPARISONS = 32
-"""Number of comparisons of several runs that are cached."""
-
+_MAX_HELD = 128  # Number of runs that are held open at the same time: each has a file open
+_MAX_CACHED_COMPARISONS = 32  # Number of comparisons of several runs that are cached
 Value = TypeVar("Value")
 
 READ_ERRORS = (FormalimgError, sqlite3.Error, OSError, ValueError, LookupError, TypeError)

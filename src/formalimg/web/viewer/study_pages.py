@@ -11,9 +11,7 @@ from formalimg.human_eval.manifest import is_study, read_study_manifest
 from formalimg.human_eval.ratings import human_labels
 from formalimg.runs.reader import StoredRun
 
-USUAL_FOLDER = "studies"
-"""Where `formalimg annotate` puts studies by default, beside the folder of the runs."""
-
+USUAL_FOLDER = "studies"  # Where `formalimg annotate` puts studies by default, beside the folder of the runs
 _STUDY_FILES = ("study.toml", "ratings.sqlite", "ratings.sqlite-wal")
 
 

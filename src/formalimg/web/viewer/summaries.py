@@ -25,9 +25,7 @@ from formalimg.web.viewer.manifest_fields import ManifestField, manifest_fields
 from formalimg.web.viewer.scored_images import ScoredImages, scored_images
 from formalimg.web.viewer.sparkline import Sparkline, sparkline
 
-_SCHEMA = 2
-"""The version of the files; others are not read."""
-
+_SCHEMA = 2  # The version of the files; others are not read
 _MAX_BYTES = 64 * 1024 * 1024
 
 

@@ -18,9 +18,7 @@ from formalimg.web.viewer.urls import ViewState, build_url
 
 PER_PAGE = 48
 
-MAX_PROMPT_LENGTH = 400
-"""Characters of a prompt below a thumbnail: more than its lines hold."""
-
+MAX_PROMPT_LENGTH = 400  # Characters of a prompt below a thumbnail: more than its lines hold
 SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
 
 

@@ -11,9 +11,7 @@ from starlette.requests import Request
 
 from formalimg.runs.queries import ImageFilter
 
-_MAX_NUMBER = 2**31
-"""Larger numbers are never a level, sample or page."""
-
+_MAX_NUMBER = 2**31  # Larger numbers are never a level, sample or page
 _OUTCOMES = ("pass", "fail", "unscored")
 _MARKS = ("disagreement", "dropped")
 
