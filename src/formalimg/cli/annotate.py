@@ -218,7 +218,7 @@ def annotate_command(
     shown = None if levels is None else read_levels(levels)
     config = StudyConfig(runs, protocol, raters, per_image, shown, per_level, checks, seed, borderline or None, labels)
     with require_web_extra("rating images"):
-        from formalimg.web.annotate.annotation_app import serve_study
+        from formalimg.web.annotation import serve_study
     page = study_pages(place, max_missed, min_seconds, instructions, completion_url)
     links = create_or_resume(place, config, page, for_correction=for_correction)
     grow_study(place, more)

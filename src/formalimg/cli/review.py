@@ -58,7 +58,7 @@ def open_queue_command(
     Every decision is written to the file at once; `items review import` reads it afterwards.
     """
     with require_web_extra("the review page"):
-        from formalimg.web.review.review_app import serve_review
+        from formalimg.web.review import serve_review
     serve_review(queue, host=host, port=port, open_browser=browser, on_ready=print_address)
 
 
