@@ -16,8 +16,7 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.runs.queries import ImageFilter
 from formalimg.web.export.addresses import parse_address
-from formalimg.web.export.exporter import export_viewer
-from formalimg.web.export.exporter import MAX_PAIRS, choose_pairs
+from formalimg.web.export.exporter import MAX_PAIRS, choose_pairs, export_viewer
 from formalimg.web.viewer.site import Site
 from tests.support.browser import PATIENCE, needs_browser, playwright
 from tests.support.command import formalimg

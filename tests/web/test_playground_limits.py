@@ -73,7 +73,9 @@ def test_a_result_that_is_too_large_is_not_sent() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the memory of a process")
 def test_a_worker_that_needs_too_much_memory_says_so() -> None:
-    greedy = "from formalimg.web.playground import worker_pool as pool; pool._MAX_MEMORY = 1024**3; pool.limit_memory(); "
+    greedy = (
+        "from formalimg.web.playground import worker_pool as pool; pool._MAX_MEMORY = 1024**3; pool.limit_memory(); "
+    )
     greedy += "print(pool.execute(lambda _: bytearray(2**31), {}))"
     told = subprocess.run([sys.executable, "-c", greedy], capture_output=True, text=True, check=True, timeout=60)
     assert "this takes too much memory here" in told.stdout

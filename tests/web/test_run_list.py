@@ -14,8 +14,7 @@ from formalimg.runs.tags import RunTags
 from formalimg.stats.observations import Band
 from formalimg.web.viewer.index import BaselineDifference, IndexedRun
 from formalimg.web.viewer.run_list import PER_PAGE, filter_choices, parse_runs_query, run_status, select_runs
-from formalimg.web.viewer.summaries import sparkline
-from formalimg.web.viewer.summaries import RunSummary
+from formalimg.web.viewer.summaries import RunSummary, sparkline
 
 
 def _run(name: str, *, overall: float | None = 0.5, tags: RunTags | None = None, **changes: Any) -> IndexedRun:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from formalimg.benchmarks.registry import suite
 from formalimg.stats.observations import Interval, Rate
 from formalimg.types import Part
-from formalimg.web.viewer.highlight import highlight_formula, displayed_parts
-from formalimg.web.viewer.highlight import highlight_prompt
+from formalimg.web.viewer.highlight import displayed_parts, highlight_formula, highlight_prompt
 from formalimg.web.viewer.summaries import sparkline
 
 FORMULA = "(exists ?cup (exists ?hat (and (Is ?cup 'cup') (Is ?hat 'hat') (OnTopSide ?cup) (Above ?hat ?cup))))"
