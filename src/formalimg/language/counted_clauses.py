@@ -6,8 +6,7 @@ from formalimg.language.counts import amount_text, is_singular
 from formalimg.language.description import CountedObjects, ObjectClaim
 from formalimg.language.phrases import PhraseBuilder
 
-_AS_SUBJECT = 50
-"""In how many cases of a hundred the counted objects are the subject, where they can be."""
+_AS_SUBJECT = 50  # In how many cases of a hundred the counted objects are the subject, where they can be
 
 
 def realize_count(count: CountedObjects, phrases: PhraseBuilder) -> str:

@@ -16,8 +16,7 @@ NUMBERS = {word: number for number, word in enumerate(_WORDS)}
 BOUNDS: dict[str, CountBound] = {"exactly": "exactly", "at least": "at-least", "at most": "at-most"}
 """The words before a number."""
 
-NONE = "no"
-"""The word for exactly zero: "there is no cup"."""
+NONE = "no"  # The word for exactly zero: "there is no cup"
 
 
 class SignedCount(NamedTuple):

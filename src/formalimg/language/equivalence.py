@@ -47,8 +47,7 @@ from formalimg.logic.syntax import (
 )
 from formalimg.logic.variables import bound_variables, rename_apart
 
-MAX_STEPS = 200_000
-"""Limit on the steps of a comparison; a chain of 190 objects takes some thousand."""
+MAX_STEPS = 200_000  # Limit on the steps of a comparison; a chain of 190 objects takes some thousand
 
 
 class SignedAtom(NamedTuple):
@@ -65,8 +64,7 @@ class SignedAtom(NamedTuple):
         )
 
 
-Fact: TypeAlias = frozenset[SignedAtom]
-"""Statements of which at least one holds."""
+Fact: TypeAlias = frozenset[SignedAtom]  # Statements of which at least one holds
 
 
 @dataclass(frozen=True)

@@ -16,20 +16,11 @@ from formalimg.language.phrases import NounPhrase, PhraseBuilder, Tail
 from formalimg.language.planning import Clause, Enumeration, Statement, mentioned_objects
 from formalimg.language.sentences import RuleBeginning, realize_clause, verb_phrase
 
-_SHORT = 16
-"""Limit on the words of a beginning of a rule to which another clause is joined."""
-
-_SUBJECT_WORDS = ("the", "a", "an", "that", *PRONOUNS)
-"""Words that a sentence begins with, if it does with its subject."""
-
-_RELATIVE = 85
-"""In how many cases of a hundred a relative clause says what follows about the object named last."""
-
-_PAIRED = 75
-"""In how many cases of a hundred two short sentences are joined."""
-
-_MAX_WORDS = 32
-"""Limit on the words of a sentence that is joined from two, or has a relative clause."""
+_SHORT = 16  # Limit on the words of a beginning of a rule to which another clause is joined
+_SUBJECT_WORDS = ("the", "a", "an", "that", *PRONOUNS)  # Words that a sentence begins with, if it does with its subject
+_RELATIVE = 85  # In how many cases of a hundred a relative clause says what follows about the object named last
+_PAIRED = 75  # In how many cases of a hundred two short sentences are joined
+_MAX_WORDS = 32  # Limit on the words of a sentence that is joined from two, or has a relative clause
 
 
 @dataclass

@@ -12,15 +12,11 @@ from formalimg.language.prose_draft import TOP, Amount, ProseObject
 from formalimg.language.prose_lexicon import ProseLexicon
 from formalimg.language.quoted_text import remove_quoted_texts
 
-_NO_NOUN = ("ly", "ful", "ous", "ish", "ive", "able", "ible", "less")
-"""How words end that are hardly nouns."""
-
-_QUOTE = "…"
-"""What stands for words in quotes."""
+_NO_NOUN = ("ly", "ful", "ous", "ish", "ive", "able", "ible", "less")  # How words end that are hardly nouns
+_QUOTE = "…"  # What stands for words in quotes
 _QUOTED = r"""['"“‘„«「『].+?['"”’“»」』](?!\w)"""
 
-_MAX_WORDS = 3
-"""The most words of a noun that no vocabulary has."""
+_MAX_WORDS = 3  # The most words of a noun that no vocabulary has
 
 
 class FreeNouns(FreePhraseEnds):

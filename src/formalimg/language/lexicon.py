@@ -17,13 +17,9 @@ from formalimg.logic.vocabulary import Vocabulary, vocabulary
 _Meaning = TypeVar("_Meaning")
 SUITES = ("knolling", "natural")
 
-MIXED = ("natural",)
-"""Those whose published formulas use predicates of the other one: their texts can be read as well."""
-PARTICULAR = "particular"
-"""Marks an object where a rule speaks of every object of its class: "that particular fork"."""
-
-UNNAMED = "object"
-"""The noun of an object whose class is not said."""
+MIXED = ("natural",)  # Those whose published formulas use predicates of the other one: their texts can be read as well
+PARTICULAR = "particular"  # Marks an object where a rule speaks of every object of its class: "that particular fork"
+UNNAMED = "object"  # The noun of an object whose class is not said
 
 
 class WordingError(FormalimgError):

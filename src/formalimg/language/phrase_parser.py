@@ -22,9 +22,7 @@ _Meaning = TypeVar("_Meaning")
 
 _TOKEN = re.compile(r"[A-Za-z]+(?:[-'][A-Za-z]+)*|[0-9]+|[.,;]|\S")
 
-MAX_CHARACTERS = 20_000
-"""The longest text that is read; the longest of ours have about 2,000 characters."""
-
+MAX_CHARACTERS = 20_000  # The longest text that is read; the longest of ours have about 2,000 characters
 MAX_DEPTH = 20
 """How deep objects may be nested: "a cup that is above a fork that is above a plate" has two inside the first."""
 

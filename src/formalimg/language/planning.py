@@ -18,8 +18,7 @@ from formalimg.language.description import (
 from formalimg.language.lexicon import SuiteLexicon
 from formalimg.language.naming import HashRng
 
-MAX_PROPERTIES = 3
-"""The most that one sentence says of its subject."""
+MAX_PROPERTIES = 3  # The most that one sentence says of its subject
 
 
 class Enumeration(NamedTuple):

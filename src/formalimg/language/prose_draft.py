@@ -18,8 +18,7 @@ from formalimg.language.lexicon import Noun, WordingError
 from formalimg.language.phrase_parser import NounPhraseCore
 from formalimg.logic.syntax import CountBound
 
-TOP = 0
-"""The number of the block outside of all rules; rules count from 1."""
+TOP = 0  # The number of the block outside of all rules; rules count from 1
 
 
 class Amount(NamedTuple):

@@ -21,9 +21,7 @@ QUANTIFIERS = ("every", "each", "all")
 BE = ("is", "are")
 HAVE = ("has", "have")
 JOINTS = (", and", ",", "and")
-_ONE_FOR_EACH = ("On", "In", "NextTo")
-"""Relations in which "a cup next to every plate" can mean a cup for each plate."""
-
+_ONE_FOR_EACH = ("On", "In", "NextTo")  # Relations in which "a cup next to every plate" can mean a cup for each plate
 _POSTURES = ("sitting", "standing", "lying", "kneeling")
 
 

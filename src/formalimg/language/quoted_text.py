@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-MAX_QUOTED = 200
-"""The most characters of a quoted string: a longer one is speech, or a quote that was never closed."""
+MAX_QUOTED = 200  # The most characters of a quoted string: a longer one is speech, or a quote that was never closed
 
 # A straight single quote is also an apostrophe: it opens after a blank or a bracket, and closes before one or a sign.
 _STRAIGHT = r"(?<![\w'])'(?=[^\s'])(?P<single>(?:(?!\s').)*?\S)'(?![\w'])"

@@ -19,14 +19,11 @@ from formalimg.language.planning import (
     required_objects,
 )
 
-SHOWS = ("shows", "contains", "features", "includes")
-"""What an image does with the objects in it."""
-
+SHOWS = ("shows", "contains", "features", "includes")  # What an image does with the objects in it
 NEXT_NAMED, NAMED_BEFORE = "the next one named", "the one named before"
 """To what each object of a list has a relation that gives no order."""
 
-_OTHER_VERB = 40
-"""In how many cases of a hundred another verb stands for "is" before a place, where one can."""
+_OTHER_VERB = 40  # In how many cases of a hundred another verb stands for "is" before a place, where one can
 
 
 class RuleBeginning(NamedTuple):

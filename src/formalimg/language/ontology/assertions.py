@@ -30,9 +30,7 @@ PHRASES = {
     "In": "inside",
     "NextTo": "next to",
 }
-_APART = " "
-"""Stands between the variable of an object that a condition brings in and the object it is brought in for."""
-
+_APART = " "  # Stands between the variable of an object that a condition brings in and the object it is brought in for
 _MAX_ROUNDS = 20
 """How often conditions are applied to what other conditions gave; formulas people write need two rounds."""
 

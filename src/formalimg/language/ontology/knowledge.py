@@ -12,11 +12,8 @@ from formalimg.language.ontology.entries import Clashes, ClassEntry, OntologyErr
 from formalimg.logic.vocabulary import closest_match, vocabulary
 from formalimg.scenes.objects import ATTRIBUTE_KINDS
 
-RELATIONS = ("LeftOf", "RightOf", "On", "In", "Holding", "NextTo")
-"""The predicates between two objects."""
-
-COVERED = ("natural",)
-"""The vocabularies whose words the ontology knows."""
+RELATIONS = ("LeftOf", "RightOf", "On", "In", "Holding", "NextTo")  # The predicates between two objects
+COVERED = ("natural",)  # The vocabularies whose words the ontology knows
 
 
 @dataclass(frozen=True)
