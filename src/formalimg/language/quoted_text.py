@@ -19,8 +19,8 @@ def find_quoted_texts(text: str) -> tuple[str, ...]:
     Quotes are '…', "…", “…”, ‘…’, „…“, «…», 「…」 and 『…』. A comma before the closing quote belongs to the sentence.
     """
     quoted = (next(filter(None, match.groups())) for match in _QUOTED.finditer(text))
-    cleaned = (" ".join(one.split()).removesuffix(",") for one in quoted)
-    return tuple(dict.fromkeys(one for one in cleaned if len(one) <= MAX_QUOTED and any(map(str.isalnum, one))))
+    cleaned = (" ".join(part.split()).removesuffix(",") for part in quoted)
+    return tuple(dict.fromkeys(part for part in cleaned if len(part) <= MAX_QUOTED and any(map(str.isalnum, part))))
 
 
 def remove_quoted_texts(text: str) -> str:
