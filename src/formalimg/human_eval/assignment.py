@@ -26,8 +26,7 @@ class Candidate(NamedTuple):
     level: int
 
 
-RunItems: TypeAlias = Mapping[tuple[str, str], Item[object]]
-"""Items by run and id."""
+RunItems: TypeAlias = Mapping[tuple[str, str], Item[object]]  # Items by run and id
 
 
 class PlannedTask(NamedTuple):

@@ -19,17 +19,11 @@ from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Item
 
-_FEW_POINTS = 2
-"""The highest Likert rating of an image of another item that passes an attention check."""
-
+_FEW_POINTS = 2  # The highest Likert rating of an image of another item that passes an attention check
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_STEM = 5
-"""Words that begin alike are taken to be the same: bicycle and bicycles, paint and painting."""
-
+_STEM = 5  # Words that begin alike are taken to be the same: bicycle and bicycles, paint and painting
 _COMMON = frozenset(("the", "and", "with", "photo", "image", "pictu", "paint", "drawi"))
-_UNSPACED = "\u2e80"
-"""The first letter of scripts without spaces, such as Chinese."""
-
+_UNSPACED = "\u2e80"  # The first letter of scripts without spaces, such as Chinese
 _NOTHING_NAMED = Scene.of([SceneObject("other", Box(0, 0, 10, 10), "other", "other", "other", ("other",))], ())
 
 

@@ -12,9 +12,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
 from formalimg.stats.planning import allocate_labels
 
-CellKey: TypeAlias = tuple[int, bool]
-"""The images of a level that the judge passed, or that it failed."""
-
+CellKey: TypeAlias = tuple[int, bool]  # The images of a level that the judge passed, or that it failed
 CellLabels: TypeAlias = Mapping[CellKey, tuple[int, int]]
 """Labels so far of each cell: how many say yes, and how many there are."""
 

@@ -41,8 +41,7 @@ from formalimg.scenes.objects import SceneError
 from formalimg.scenes.scene import Scene
 
 RATINGS_FILE = "ratings.sqlite"
-_BUSY_TIMEOUT = 30
-"""Seconds to wait for a lock of the database."""
+_BUSY_TIMEOUT = 30  # Seconds to wait for a lock of the database
 _CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _CODE_LENGTH = 10
 _DAMAGED = "the file is damaged: restore it from a copy"

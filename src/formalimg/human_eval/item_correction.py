@@ -20,14 +20,9 @@ from formalimg.stats.planning import LevelSpread, allocate_items, difference_hal
 from formalimg.types import Benchmark
 
 CONFIDENCE = 0.95
-MIN_ITEMS = 3
-"""With fewer labelled items, the error of a difference is unknown."""
-
-ImageLabels = Mapping[tuple[str, str, int], bool]
-"""Whether people pass an image, by run, item and sample."""
-
-RunPairs = Mapping[tuple[str, str], Sequence[PairedItem]]
-"""The items of each pair of runs, by their names."""
+MIN_ITEMS = 3  # With fewer labelled items, the error of a difference is unknown
+ImageLabels = Mapping[tuple[str, str, int], bool]  # Whether people pass an image, by run, item and sample
+RunPairs = Mapping[tuple[str, str], Sequence[PairedItem]]  # The items of each pair of runs, by their names
 
 
 class SampledLevel(NamedTuple):

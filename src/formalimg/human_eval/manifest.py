@@ -21,9 +21,7 @@ from formalimg.runs.manifest import MAX_MANIFEST_BYTES, read_manifest_table
 from formalimg.stats.agreement import ComplianceRule
 
 MANIFEST_FILE = "study.toml"
-SCHEMA = 2
-"""Schema version of new studies; a larger number means that a later version of formalimg made them."""
-
+SCHEMA = 2  # Schema version of new studies; a larger number means that a later version of formalimg made them
 SCHEMAS = (1, SCHEMA)
 """Schema versions that can be read and resumed. 1: without pairs of images, completion codes and rules."""
 

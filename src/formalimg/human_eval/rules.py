@@ -18,24 +18,14 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.attention import RaterSummary
 from formalimg.human_eval.protocol import RatingProtocol
 
-CHECKS = 0.05
-"""Share of attention checks among the tasks of a rater, if nobody says otherwise."""
-
-MAX_CLICKERS = 0.05
-"""How many of those who answer at random may stay."""
-
-MIN_CAREFUL = 0.95
-"""How many careful raters stay at least."""
-
-_CARELESS = 0.05
-"""How often a careful rater misses a check."""
-
+CHECKS = 0.05  # Share of attention checks among the tasks of a rater, if nobody says otherwise
+MAX_CLICKERS = 0.05  # How many of those who answer at random may stay
+MIN_CAREFUL = 0.95  # How many careful raters stay at least
+_CARELESS = 0.05  # How often a careful rater misses a check
 _GUESS_CHANCES: dict[RatingProtocol, float] = {"likert": 0.4, "questions": 0.5, "scores": 0.5, "ab": 0.5, "boxes": 0.0}
 """How likely a random answer passes a check: 1 or 2 of five points; no; below 0.5; the left or the right image."""
 
-_IMAGES_PER_CHECK = 2
-"""A rater of a short study has at most one check for so many images."""
-
+_IMAGES_PER_CHECK = 2  # A rater of a short study has at most one check for so many images
 _ROUNDING = 1e-9
 
 

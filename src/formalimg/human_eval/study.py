@@ -370,8 +370,7 @@ class Study:
             raise
 
 
-open_study = Study
-"""Open a study for answers; use it in a `with` statement, or close it."""
+open_study = Study  # Open a study for answers; use it in a `with` statement, or close it
 
 
 def run_folders(folder: Path, manifest: StudyManifest) -> dict[str, Path]:

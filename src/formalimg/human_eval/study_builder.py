@@ -25,11 +25,8 @@ from formalimg.scenes.scene import Scene
 from formalimg.stats.agreement import ComplianceRule
 from formalimg.types import Item
 
-BORDERLINE = (0.3, 0.7)
-"""Scores between which a judge is least sure, both included."""
-
-_ROUNDING = 1e-9
-"""Scores are weighted means: 0.7 may come as 0.7000000000000001."""
+BORDERLINE = (0.3, 0.7)  # Scores between which a judge is least sure, both included
+_ROUNDING = 1e-9  # Scores are weighted means: 0.7 may come as 0.7000000000000001
 
 
 class NewStudy(NamedTuple):

@@ -15,9 +15,7 @@ from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
 from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.records import RatedTask, StudyRecord, mean_ratings, read_study, summarize_raters
 
-PEOPLE = "people"
-"""The rater name of votes that combine the ratings of several raters."""
-
+PEOPLE = "people"  # The rater name of votes that combine the ratings of several raters
 _RATER_COLUMNS = (
     *("rater", "finished", "of", "checks", "checks_passed", "seconds", "median_seconds"),
     *("cannot_tell", "excluded"),  # studies of schema 1 keep the columns that they had, without these

@@ -41,9 +41,7 @@ from formalimg.types import Item, Judge
 if TYPE_CHECKING:
     from formalimg.models.folder.file_matching import MatchReport
 
-DEFAULT_EPSILON = 0.7
-"""The rate to hold at levels of suites that have none of their own: that of FormalImg."""
-
+DEFAULT_EPSILON = 0.7  # The rate to hold at levels of suites that have none of their own: that of FormalImg
 _log = logging.getLogger(__name__)
 
 

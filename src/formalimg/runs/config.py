@@ -28,15 +28,9 @@ from formalimg.types import ChatModel, ImageModel, Item, Judge
 if TYPE_CHECKING:
     from formalimg.runs.rewriting import Rewriter, RewriteStore
 
-MIN_SIZE = 16
-"""The smallest width and height that can be requested, in pixels."""
-
-MAX_SIZE = 16_384
-"""The largest width and height that can be requested, in pixels."""
-
-MAX_SAMPLES = 1000
-"""The largest number of images of one item."""
-
+MIN_SIZE = 16  # The smallest width and height that can be requested, in pixels
+MAX_SIZE = 16_384  # The largest width and height that can be requested, in pixels
+MAX_SAMPLES = 1000  # The largest number of images of one item
 MAX_SEED = 2**63 - 1
 """The largest base seed, and the smallest with a minus sign: what a database and random generators take."""
 

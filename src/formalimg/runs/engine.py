@@ -46,16 +46,12 @@ from formalimg.runs.progress import Progress, interrupt_work, share_progress
 from formalimg.runs.store import RunStore, StoredAnswer
 from formalimg.types import ImageModel, Judge, Unscored, Verdict
 
-_WRITERS = min(8, (os.cpu_count() or 1) + 1)
-"""Number of files that are decoded and written at the same time."""
-
+_WRITERS = min(8, (os.cpu_count() or 1) + 1)  # Number of files that are decoded and written at the same time
 _WRITE_BATCH = 16
 _SMALL_IMAGE = 32_000
 """Images up to this number of bytes are stored several at a time: switching to a thread takes longer than they do."""
 
-_VERDICT_BATCH = 64
-"""Maximum number of verdicts recorded in one transaction."""
-
+_VERDICT_BATCH = 64  # Maximum number of verdicts recorded in one transaction
 _log = logging.getLogger(__name__)
 
 

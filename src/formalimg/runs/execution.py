@@ -45,8 +45,7 @@ _log = logging.getLogger(__name__)
 _GRACE_SECONDS = 25.0
 """How long calls under way may take after SIGTERM, before the process ends: systems kill it after 30 seconds."""
 
-_WAKE_UP_SECONDS = 0.2
-"""How late a notebook's stop button may be."""
+_WAKE_UP_SECONDS = 0.2  # How late a notebook's stop button may be
 
 
 def execute(

@@ -16,16 +16,11 @@ from formalimg.errors import FormalimgError
 from formalimg.runs.image_store import IMAGES, METADATA
 
 _MANIFEST, _RESULTS = "run.toml", "results.sqlite"
-REWRITES = "rewrites.jsonl"
-"""The file with rewritten prompts."""
-PREFLIGHT = "preflight.jsonl"
-"""The file with what was found about judges before anything was asked of them."""
-LOOKS = "looks.jsonl"
-"""The file with the looks of an adaptive run."""
-GATE_LOOKS = "gate.jsonl"
-"""The file with the looks of gates in which the run is the new one."""
-RESTARTS = "restarts.jsonl"
-"""The file with the adaptive runs that were here before, and were set aside."""
+REWRITES = "rewrites.jsonl"  # The file with rewritten prompts
+PREFLIGHT = "preflight.jsonl"  # The file with what was found about judges before anything was asked of them
+LOOKS = "looks.jsonl"  # The file with the looks of an adaptive run
+GATE_LOOKS = "gate.jsonl"  # The file with the looks of gates in which the run is the new one
+RESTARTS = "restarts.jsonl"  # The file with the adaptive runs that were here before, and were set aside
 _MAX_TRACE_BYTES = 10_000_000
 _FILES = (
     _MANIFEST,

@@ -24,9 +24,7 @@ from formalimg.runs.queries import ALL_IMAGES, ImageFilter, ImageQueries, is_cla
 if TYPE_CHECKING:
     from formalimg.runs.reader import StoredRun
 
-_RATE_WINDOW = 120.0
-"""The rate is that of the last so many seconds."""
-
+_RATE_WINDOW = 120.0  # The rate is that of the last so many seconds
 _CLASS = re.compile(r"\(Is\s+\?[^\s()']+\s+'([^']*)'")
 _OBJECTS = """CASE WHEN formula = '' THEN (
     SELECT json_group_array(named.word) FROM (

@@ -17,8 +17,7 @@ from formalimg.errors import FormalimgError
 
 IMAGES = "images"
 METADATA = "metadata.jsonl"
-MAX_IMAGE_BYTES = 512_000_000
-"""Files with more bytes than this are not read: images have at most 50 million pixels."""
+MAX_IMAGE_BYTES = 512_000_000  # Files with more bytes than this are not read: images have at most 50 million pixels
 _EXTENSIONS = ("png", "jpg", "webp")
 _IMAGE_NAME = re.compile(rf"[^./\\:\x00-\x1f\x7f][^/\\:\x00-\x1f\x7f]*\.(?:{'|'.join(_EXTENSIONS)})")
 _MAX_NAME_BYTES = 255

@@ -27,9 +27,7 @@ from formalimg.stats.sequential import LOOK_EVERY, AdaptiveDesign, AdaptiveTest
 from formalimg.stats.sequential_pairs import PairedDesign, PairedTest
 from formalimg.types import Judge
 
-_MAX_BYTES = 10_000_000
-"""As much of a file is read: a run folder may come from anywhere."""
-
+_MAX_BYTES = 10_000_000  # As much of a file is read: a run folder may come from anywhere
 _MAX_IMAGES, _MAX_OF_LEVEL, _MAX_PAIRS = 100_000, 10_000, 20_000
 """Limits of a design: of all images, of those of one level, and of the items of a comparison. Larger ones take long."""
 

@@ -21,15 +21,12 @@ from formalimg.stats.observations import Profile
 from formalimg.types import Setting
 
 MANIFEST_FILE = "run.toml"
-TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
-"""How times are written everywhere in a run, in UTC."""
-SCHEMA = 1
-"""The version of the format of run folders; another number was written by another version of formalimg."""
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"  # How times are written everywhere in a run, in UTC
+SCHEMA = 1  # The version of the format of run folders; another number was written by another version of formalimg
 MAX_MANIFEST_BYTES = 1_000_000
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
 """Limits of integers in a manifest: what 64 bits hold, with a sign or without."""
-MAX_TEXT = 100_000
-"""Limit of the length of a text in a manifest, in characters."""
+MAX_TEXT = 100_000  # Limit of the length of a text in a manifest, in characters
 _MAX_STORED_SAMPLES = 20_000
 """Limit of images per item that a manifest may name: those of all models, where verdicts are imported together."""
 _MAX_SHOWN = 200

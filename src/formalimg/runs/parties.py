@@ -249,9 +249,7 @@ class EngineOptions:
             yield Workplace(pool.model or local.model, pool.judge, pool.rates_text)
 
 
-MAX_FAILURES = 20
-"""After so many failures of a model or judge in a row a run stops, unless another number is given."""
-
+MAX_FAILURES = 20  # After so many failures of a model or judge in a row a run stops, unless another number is given
 _BUILTIN = "builtin/"
 _PREFLIGHT_VARIABLE = "FORMALIMG_PREFLIGHT"
 
@@ -272,8 +270,7 @@ class Safeguards:
             )
 
 
-UNGUARDED = Safeguards()
-"""No safeguards: what is asked for is tried to the end."""
+UNGUARDED = Safeguards()  # No safeguards: what is asked for is tried to the end
 
 
 def preflight_by_default() -> bool:

@@ -22,8 +22,7 @@ from formalimg.runs.messages import PlannedImage
 from formalimg.scenes.scene import Scene
 from formalimg.types import ImageModel, Item, Judge
 
-_KEY_VERSION = 1
-"""Must be raised whenever keys hash something else."""
+_KEY_VERSION = 1  # Must be raised whenever keys hash something else
 
 
 @dataclass(frozen=True)

@@ -154,12 +154,8 @@ def interrupt_work(*components: object) -> None:
             component.interrupt()
 
 
-_BETWEEN_LINES = 15
-"""Seconds between lines where standard error is not a terminal, as in a log file."""
-
-_BETWEEN_UPDATES = 0.25
-"""Seconds between updates of the line in a notebook, each of which is a message to the browser."""
-
+_BETWEEN_LINES = 15  # Seconds between lines where standard error is not a terminal, as in a log file
+_BETWEEN_UPDATES = 0.25  # Seconds between updates of the line in a notebook, each of which is a message to the browser
 _BAR = 20
 
 

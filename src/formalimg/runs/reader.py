@@ -302,8 +302,7 @@ def load_layouts(run: RunRecord) -> dict[str, Scene]:
     return layouts
 
 
-_DECODED_ITEMS = 256
-"""So many items are kept decoded: those that are being judged."""
+_DECODED_ITEMS = 256  # So many items are kept decoded: those that are being judged
 
 
 class StoredItems(ItemRecords):

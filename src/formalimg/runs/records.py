@@ -34,9 +34,7 @@ from formalimg.runs.plan import image_seed, question_key
 from formalimg.runs.store import RunStore
 from formalimg.types import Item, Unscored, Verdict
 
-JOURNALS = (LOOKS, PREFLIGHT, RESTARTS, REWRITES)
-"""Files of a run that are lists of events, and are copied as they are."""
-
+JOURNALS = (LOOKS, PREFLIGHT, RESTARTS, REWRITES)  # Files of a run that are lists of events, and are copied as they are
 _MAX_JOURNAL_BYTES = 1_000_000_000
 _OF_ITEM = "(SELECT position FROM items WHERE id = item)"
 _ORDER = {

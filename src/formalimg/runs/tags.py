@@ -26,11 +26,8 @@ TAGS_FILE = "tags.json"
 _LOCK_FILE = ".tags.lock"
 _SCHEMA = 1
 _MAX_BYTES = 100_000
-MAX_TAGS, MAX_TAG, MAX_NOTE = 20, 40, 4_000
-"""Limits: the number of tags, and the characters of a tag and of a note."""
-
-_saving = Lock()
-"""Threads of this process take turns; others are kept out by a file."""
+MAX_TAGS, MAX_TAG, MAX_NOTE = 20, 40, 4_000  # Limits: the number of tags, and the characters of a tag and of a note
+_saving = Lock()  # Threads of this process take turns; others are kept out by a file
 
 
 class RunTags(NamedTuple):

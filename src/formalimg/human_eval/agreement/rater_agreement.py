@@ -16,15 +16,11 @@ from formalimg.stats.ranking import RankAgreement, rank_agreement
 from formalimg.stats.reliability import Reliability, cronbach_alpha, krippendorff_alpha
 from formalimg.stats.summary import summarize
 
-MAJORITY = "majority"
-"""The name of the raters' majority among the raters."""
-
-JUDGE = "judge"
-"""The name of the judge among the raters."""
+MAJORITY = "majority"  # The name of the raters' majority among the raters
+JUDGE = "judge"  # The name of the judge among the raters
 
 
-ALL_RUNS = "all runs"
-"""The name of all runs together."""
+ALL_RUNS = "all runs"  # The name of all runs together
 
 
 class Case(NamedTuple):
@@ -48,8 +44,7 @@ class CaseInfo(NamedTuple):
     kind: str = ""
 
 
-Answers: TypeAlias = Mapping[Case, bool | None]
-"""The answer to each case: yes, no, or None for no answer."""
+Answers: TypeAlias = Mapping[Case, bool | None]  # The answer to each case: yes, no, or None for no answer
 
 
 class CaseAnswers(NamedTuple):

@@ -27,8 +27,7 @@ from formalimg.stats.ranking import RankAgreement
 from formalimg.stats.reliability import Reliability
 from formalimg.types import Table
 
-_MAX_HEAD_LETTERS = 72
-"""So many letters of names fit side by side, in terminals and on paper."""
+_MAX_HEAD_LETTERS = 72  # So many letters of names fit side by side, in terminals and on paper
 
 
 def panel_headline(name: str, panel: Panel, joint: str, unit: str, confidence: float) -> Table:

@@ -16,9 +16,7 @@ from formalimg.stats.agreement import ComplianceRule
 
 RowT = TypeVar("RowT")
 
-CANNOT_TELL = "cannot tell"
-"""The answer of a rater who cannot decide: no rating, but counted. Never 0."""
-
+CANNOT_TELL = "cannot tell"  # The answer of a rater who cannot decide: no rating, but counted. Never 0
 LIKERT_RULES: Mapping[ComplianceRule, str] = {
     "majority": "majority of raters ≥ 4 of 5",
     "mean": "mean of raters ≥ 4 of 5",

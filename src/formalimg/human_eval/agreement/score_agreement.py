@@ -15,9 +15,7 @@ from formalimg.stats.intervals import mean_interval
 from formalimg.stats.observations import Interval, Profile
 from formalimg.stats.precision_recall import Proportion
 
-NEAR = 0.125
-"""Scores that differ by no more than this are near each other."""
-
+NEAR = 0.125  # Scores that differ by no more than this are near each other
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 _WIDTH = 0.05

@@ -60,9 +60,7 @@ class MeanFraction(NamedTuple):
     left_out: int  # how many were not
 
 
-StudyFormat: TypeAlias = Literal["terminal", "md", "csv", "json"]
-"""The output formats of studies."""
-
+StudyFormat: TypeAlias = Literal["terminal", "md", "csv", "json"]  # The output formats of studies
 CSV_COLUMNS = (
     *("figure", "of", "run", "first", "second", "level", "kind"),
     *("value", "low", "high", "n", "left_out", "kappa", "kappa_low", "kappa_high"),

@@ -31,9 +31,7 @@ MEASURES: tuple[Measure, ...] = ("accuracy", "F1")
 
 FOLDS = 10
 MIN_FOLDS = 2
-_DECIMALS = 9
-"""Scores that are equal to so many decimals differ only by rounding."""
-
+_DECIMALS = 9  # Scores that are equal to so many decimals differ only by rounding
 _MIDDLE = 0.5
 
 

@@ -35,8 +35,7 @@ ANSWER_NAMES = {
 }
 """The names under which each field of an answer is found, the first that is there."""
 
-_FIRST_ROWS = 100
-"""How many rows tell which columns a file has."""
+_FIRST_ROWS = 100  # How many rows tell which columns a file has
 _MAX_SAMPLE, _MAX_NAME, _MAX_ANSWER = 10_000, 100, 900
 _YES_OR_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
 _AS_NUMBER = {"1": True, "1.0": True, "0": False, "0.0": False}

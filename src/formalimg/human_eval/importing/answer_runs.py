@@ -28,13 +28,10 @@ from formalimg.runs.manifest import Identity
 from formalimg.runs.records import ImportedImage, write_imported_run
 from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
-_MODEL = "imported"
-"""The image model of answers that name none."""
+_MODEL = "imported"  # The image model of answers that name none
 _MAX_SHOWN, _MAX_NAME = 60, 120
-MAX_MODELS = 200
-"""The most image models of a file; each is a run."""
-MAX_IMAGES = 500_000
-"""The most images of a file, answered or not."""
+MAX_MODELS = 200  # The most image models of a file; each is a run
+MAX_IMAGES = 500_000  # The most images of a file, answered or not
 _TOO_MANY_IMAGES = f"the answers are about more than {MAX_IMAGES:,} images: import some items at a time with --only"
 
 

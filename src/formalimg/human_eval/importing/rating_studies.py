@@ -88,8 +88,7 @@ def _parse_rating(row: TableRecord) -> ImportedRating | None:
     return ImportedRating(model, sys.intern(item), sample, sys.intern(rater), points)
 
 
-RatedImage: TypeAlias = tuple[str, str, int]
-"""A rated image: the name of its run folder, its item and its sample."""
+RatedImage: TypeAlias = tuple[str, str, int]  # A rated image: the name of its run folder, its item and its sample
 
 
 @dataclass(frozen=True)

@@ -47,19 +47,14 @@ RUBRIC_NAMES = {
 }
 """The names under which each field is found, the first that is there."""
 
-LEAST, MOST = 1, 5
-"""The scale of a criterion."""
-
-PASS_FROM = 4
-"""An image passes if each criterion that applies has this rating or a higher one."""
-
+LEAST, MOST = 1, 5  # The scale of a criterion
+PASS_FROM = 4  # An image passes if each criterion that applies has this rating or a higher one
 NOT_APPLICABLE = ("n/a", "na", "not applicable", "-", "–")
 _MODEL = "imported"
 _MAX_CRITERIA, _MAX_ROWS = 50, 500_000
 _MAX_NOTE = 2_000
 
-_ImageKey: TypeAlias = tuple[str, str, int]
-"""An image by the model, the item and the sample."""
+_ImageKey: TypeAlias = tuple[str, str, int]  # An image by the model, the item and the sample
 
 
 class RubricVerdict(NamedTuple):

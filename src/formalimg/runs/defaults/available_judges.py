@@ -194,9 +194,7 @@ _UNKNOWN_MODEL = "MODEL"
 """Stands for the models of a server that tells them only to those with its key, which is not sent unasked."""
 
 _HOST = "127.0.0.1"
-_SECONDS = 0.3
-"""How long a server has for its answer; all are asked at the same time."""
-
+_SECONDS = 0.3  # How long a server has for its answer; all are asked at the same time
 _MAX_BYTES = 200_000
 _MAX_NAME = 200
 _SEES = re.compile(r"vl\b|vl[-:]|-v[-:.\d]|vision|visual|llava|pixtral|gemma-?3|moondream|internvl|omni", re.IGNORECASE)

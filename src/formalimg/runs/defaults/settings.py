@@ -26,18 +26,12 @@ ICONS = "builtin/icons"
 DRAWN = "builtin/drawn"
 _BUILT_IN = "builtin/"
 
-JUDGE_VARIABLE = "FORMALIMG_JUDGE"
-"""Environment variable that names the judge of models that are not built in."""
-
-GROUNDER_VARIABLE = "FORMALIMG_GROUNDER"
-"""Environment variable that names what finds the objects in images for rewards."""
-
+JUDGE_VARIABLE = "FORMALIMG_JUDGE"  # Environment variable that names the judge of models that are not built in
+GROUNDER_VARIABLE = "FORMALIMG_GROUNDER"  # Environment variable that names what finds the objects in images for rewards
 _OPTIONS = "_OPTIONS"
 """What the name of a variable with options ends with: `base_url=http://127.0.0.1:8000/v1 timeout=60`."""
 
-RUNS = Path("runs")
-"""The folder of runs if no file names another, relative to the current folder."""
-
+RUNS = Path("runs")  # The folder of runs if no file names another, relative to the current folder
 Value = TypeVar("Value")
 
 

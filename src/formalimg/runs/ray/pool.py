@@ -31,9 +31,7 @@ from formalimg.runs.ray.worker import (
 )
 from formalimg.types import ImageModel, Item, Judge, Setting, Unscored, Verdict
 
-_MAX_FAILURES = 3
-"""After this number of workers in a row that could not be started, their slot stays empty."""
-
+_MAX_FAILURES = 3  # After this number of workers in a row that could not be started, their slot stays empty
 _RESTART_DELAY = 1.0
 """Seconds before a lost worker is replaced: the cluster needs a moment to notice a machine that died."""
 
@@ -222,12 +220,8 @@ class WorkerPool:
 
 # --- a distributed model and judge: a run sees the same names, settings and keys
 
-MAX_LOSSES = 3
-"""How often a request may be with a worker that dies. Then it is taken to be the reason."""
-
-EXTRA_CALLS = 1
-"""Calls queued at a worker beyond those it can do at a time, so that it need not wait for the next."""
-
+MAX_LOSSES = 3  # How often a request may be with a worker that dies. Then it is taken to be the reason
+EXTRA_CALLS = 1  # Calls queued at a worker beyond those it can do at a time, so that it need not wait for the next
 _log = logging.getLogger(__name__)
 
 

@@ -24,9 +24,7 @@ from formalimg._util.processes import temporary_environment
 from formalimg.errors import FormalimgError
 from formalimg.runs.messages import error_text
 
-_MIN_RESOURCE = 0.0001
-"""The smallest part of a CPU or GPU that Ray counts."""
-
+_MIN_RESOURCE = 0.0001  # The smallest part of a CPU or GPU that Ray counts
 _LOOPBACK = "127.0.0.1"
 
 _REACHABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
@@ -34,14 +32,11 @@ _REACHABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
 _AUTHENTICATION = frozenset({"RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"})
 
-_CONNECT_TIMEOUT = 10
-"""Seconds that the head of a cluster may take to answer."""
-
+_CONNECT_TIMEOUT = 10  # Seconds that the head of a cluster may take to answer
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 """The beginning of an HTTP/2 connection, which Ray speaks: the preface, and default settings."""
 
-_SETTINGS_FRAME = 4
-"""The type of the first frame of an HTTP/2 server: its fourth byte."""
+_SETTINGS_FRAME = 4  # The type of the first frame of an HTTP/2 server: its fourth byte
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from formalimg.models.base import NotStartedError
 _MAX_LISTED = 8
 """Up to this number of workers, rates are shown one by one; of more, the lowest and highest of each machine."""
 
-_POLL_SECONDS = 0.5
-"""Interval at which a waiting call checks whether it is still needed."""
+_POLL_SECONDS = 0.5  # Interval at which a waiting call checks whether it is still needed
 
 
 class WorkerRate(NamedTuple):

@@ -24,12 +24,8 @@ from formalimg.types import Concurrent, ImageModel, Item, Judge, Setting, Unscor
 POLL_SECONDS = 5.0
 """Interval at which the cluster is checked for any machine that could hold a worker that does not start."""
 
-NO_MACHINE_TIMEOUT = 60.0
-"""Seconds that a pool without workers waits for a machine that can hold one."""
-
-_MAX_MESSAGE = 4_000
-"""Characters of the beginning and of the end of an error that ends the run."""
-
+NO_MACHINE_TIMEOUT = 60.0  # Seconds that a pool without workers waits for a machine that can hold one
+_MAX_MESSAGE = 4_000  # Characters of the beginning and of the end of an error that ends the run
 Component = TypeVar("Component", bound=Concurrent)
 
 
