@@ -21,9 +21,8 @@ from formalimg.benchmarks.cfworld.scores import ScoreProfile
 from formalimg.benchmarks.cfworld.spec import Dimension
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy
 from formalimg.human_eval.agreement.rating_files import RatingsError, load_score_file
-from formalimg.human_eval.agreement.score_agreement import ScorePair, score_gap
+from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy, ScorePair, score_gap
 from formalimg.runs.reader import open_run
 from formalimg.stats.intervals import clopper_pearson
 from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_item, concept_run

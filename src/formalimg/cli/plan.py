@@ -189,7 +189,7 @@ def _power_table(
 
 
 def _read_pilot(suite: str, folders: tuple[Path, Path], study: Path | None) -> AnswerSpread:
-    from formalimg.human_eval.pilot import read_pilot
+    from formalimg.human_eval.ratings import read_pilot
     from formalimg.runs.reader import open_run
 
     with ExitStack() as stack:

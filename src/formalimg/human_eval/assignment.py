@@ -9,9 +9,8 @@ from itertools import combinations
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.attention_checks import find_unrelated_item, ready_made_check
+from formalimg.human_eval.attention_checks import find_unrelated_item, ready_made_check, usual_checks
 from formalimg.human_eval.protocol import RatingProtocol
-from formalimg.human_eval.rules import usual_checks
 from formalimg.types import Item
 
 T = TypeVar("T", bound=Hashable)

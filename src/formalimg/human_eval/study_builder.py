@@ -11,12 +11,19 @@ from typing import NamedTuple
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate, PlannedTask, RunItems, choose_images, plan_images, plan_pairs
-from formalimg.human_eval.correction import CorrectionSample, LabelPrecision, draw_first
+from formalimg.human_eval.attention_checks import CHECKS, StudyRules
+from formalimg.human_eval.correction import (
+    CorrectionSample,
+    ItemDraw,
+    ItemFrame,
+    ItemSample,
+    LabelPrecision,
+    draw_first,
+    draw_items,
+)
 from formalimg.human_eval.database import RateableImage, describe_run, write_study
-from formalimg.human_eval.item_correction import ItemDraw, ItemFrame, ItemSample, draw_items
 from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.protocol import RatingProtocol, steps_for, suggest_runs
-from formalimg.human_eval.rules import CHECKS, StudyRules
 from formalimg.runs.manifest import require_images
 from formalimg.runs.plan import question_key
 from formalimg.runs.reader import StoredRun

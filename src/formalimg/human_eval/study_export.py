@@ -10,8 +10,8 @@ from pathlib import Path
 from formalimg._util.io import atomic_write
 from formalimg._util.text import csv_table
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterSummary
 from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
+from formalimg.human_eval.agreement.study_tables import RaterSummary
 from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.records import RatedTask, StudyRecord, mean_ratings, read_study, summarize_raters
 

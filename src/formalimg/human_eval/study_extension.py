@@ -20,12 +20,14 @@ from formalimg.human_eval.correction import (
     CellKey,
     CellLabels,
     CorrectionSample,
+    ItemDraw,
+    ItemSample,
     LabelPrecision,
     count_labels,
     draw_more,
+    draw_more_items,
 )
 from formalimg.human_eval.database import RateableImage, images_digest, open_for_answers, rating_errors, write_tasks
-from formalimg.human_eval.item_correction import ItemDraw, ItemSample, draw_more_items
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest, write_study_manifest
 from formalimg.human_eval.ratings import image_labels
 from formalimg.human_eval.records import read_study

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.human_eval.agreement.image_labels import RunLabels
-from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.human_eval.agreement.rated_images import ImageName
 from formalimg.reports.comparison_model import BY_PEOPLE, HowCounted, Section, SeenRun, run_cell, run_column
 from formalimg.reports.main_table import generalizability_number
 from formalimg.reports.tables.format import count_noun, epsilon_text, join_names, level_name

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterAttentionSummary, attention_table
 from formalimg.human_eval.agreement.rater_agreement import natural_sort
 from formalimg.human_eval.agreement.study_tables import (
+    RaterAttentionSummary,
+    attention_table,
     build_headline,
     build_table,
     by_level,

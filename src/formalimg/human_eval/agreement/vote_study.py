@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterAttentionSummary
 from formalimg.human_eval.agreement.rated_images import MatchedVotes, find_run, match_votes
 from formalimg.human_eval.agreement.rater_agreement import (
     MAJORITY,
@@ -22,6 +21,7 @@ from formalimg.human_eval.agreement.rater_agreement import (
     cronbach_of_ratings,
 )
 from formalimg.human_eval.agreement.rating_files import LikertRating, RatingFile, Vote, load_likert_file, load_vote_file
+from formalimg.human_eval.agreement.study_tables import RaterAttentionSummary
 from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import StoredRun
 from formalimg.stats.agreement import ComplianceRule, Consistency, complies, consistency, majority

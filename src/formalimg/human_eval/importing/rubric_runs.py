@@ -18,15 +18,17 @@ from formalimg._util.record_files import TableRecord, read_table
 from formalimg._util.text import truncate
 from formalimg.benchmarks.record import free_name
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.importing.answer_files import (
+from formalimg.human_eval.importing.answers import (
     ANSWER_NAMES,
+    ImportedRun,
+    ImportedRuns,
     describe_source,
     file_mark,
     find_item,
     read_name,
     read_sample,
+    split_by_model,
 )
-from formalimg.human_eval.importing.answer_runs import ImportedRun, ImportedRuns, split_by_model
 from formalimg.judges.base import LoadedImage
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.folder.file_matching import is_any_image

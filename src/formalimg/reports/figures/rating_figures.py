@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from formalimg.benchmarks.registry import suite as find_suite
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy
 from formalimg.human_eval.agreement.rater_agreement import Panel
-from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement, ScoreGap
+from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy, JudgeScoreAgreement, ScoreGap
 from formalimg.human_eval.agreement.vote_study import VoteStudy
 from formalimg.reports.figures.bar_charts import bar_chart, dot_chart
 from formalimg.reports.figures.distributions import (

@@ -8,10 +8,9 @@ from typing import Protocol
 
 from formalimg.benchmarks.registry import suite as find_suite
 from formalimg.human_eval.agreement.boxes import BoxStudy
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy
 from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement
 from formalimg.human_eval.agreement.preferences import PreferenceStudy
-from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement
+from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy, JudgeScoreAgreement
 from formalimg.human_eval.agreement.vote_study import VoteStudy
 from formalimg.reports.figures.bar_charts import bar_chart, dot_chart
 from formalimg.reports.figures.figure_files import slug
