@@ -131,10 +131,7 @@ def usual_checks(images: int, protocol: RatingProtocol) -> int:
 
 
 def find_excluded(raters: Iterable[RaterSummary], rules: StudyRules | None) -> dict[str, str]:
-    """Return the reason for each rater excluded by the rules; raters without checks or answers are kept.
-
-    Where the number of checks is stated, it counts for raters who have not finished too.
-    """
+    """Return the reason for each rater excluded by the rules; raters without checks or answers are kept."""
     if rules is None:
         return {}
     reasons = {}
@@ -196,10 +193,7 @@ def _share_no_word(first: str, second: str) -> bool:
 
 
 def ready_made_check(rated: Item[object], used: Collection[str], rng: random.Random) -> Item[object] | None:
-    """Return a built-in check prompt, as an item, that an image of `rated` certainly fails; None if there is none.
-
-    It has nothing but its prompt, so it is for protocols that ask about the image as a whole.
-    """
+    """Return a built-in check prompt, as an item, that an image of `rated` certainly fails; None if there is none."""
     prompt = rated.prompt.lower()
     foreign = [
         Item(rated.suite, f"attention-check-{number}", rated.level, check["text"], None)
@@ -212,7 +206,6 @@ def ready_made_check(rated: Item[object], used: Collection[str], rng: random.Ran
 
 @cache
 def _read_prompts() -> Sequence[Mapping[str, Any]]:
-    """Read the built-in check prompts, each with the words that other prompts use for the same content."""
     text = (files("formalimg.human_eval") / "check_prompts.toml").read_text(encoding="utf-8")
     prompts: Sequence[Mapping[str, Any]] = tomllib.loads(text)["prompts"]
     return prompts

@@ -382,7 +382,6 @@ def draw_more_items(
 
 
 def _joint_confidence(pairs: RunPairs) -> float:
-    """Return the confidence level per interval at which all intervals hold jointly with 95 % confidence."""
     return 1 - (1 - CONFIDENCE) / len(pairs)
 
 
@@ -393,7 +392,6 @@ def _half_width(
     spreads: Mapping[int, LevelSpread],
     labelled: Mapping[int, int],
 ) -> float:
-    """Return the expected half width of the interval of a pair, given the number of labelled items per level."""
     return difference_half_width(_count_levels(pairs[pair]), frame.weights, spreads, labelled, _joint_confidence(pairs))
 
 

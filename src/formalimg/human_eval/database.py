@@ -240,10 +240,7 @@ def write_tasks(
     tasks: Sequence[PlannedTask],
     protocol: RatingProtocol,
 ) -> list[str]:
-    """Add images and tasks to a study, and return the task ids; new tasks come last for each rater.
-
-    `images` are all that can be rated, in their order.
-    """
+    """Add images and tasks to a study, and return the task ids; new tasks come last for each rater."""
     tokens = {image: secrets.token_urlsafe(12) for image in dict.fromkeys(new_images)}
     image_positions = {image: number for number, image in enumerate(images)}
     for image, token in tokens.items():

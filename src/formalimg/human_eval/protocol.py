@@ -196,10 +196,7 @@ _VALID_ANSWERS: Mapping[StepKind, str] = {
 def validate_answer(
     step: RatingStep, value: object, suite: str, allowed: Collection[tuple[str, str]] = ()
 ) -> AnswerValue:
-    """Validate an answer and return it in its stored form.
-
-    `allowed` are labels and attributes beside those of the suite: those that a grounder used in this image.
-    """
+    """Validate an answer and return it in its stored form."""
     if step.kind == "boxes":
         return _validate_scene(value, suite, allowed)
     is_valid = step.accepts(value) and (step.cannot_tell or value != CANNOT_TELL)

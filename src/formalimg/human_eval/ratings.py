@@ -127,7 +127,6 @@ def _convert_tasks(study: StudyRecord, attention: RaterAttentionSummary) -> Huma
 
 
 def _require_same_images(study: StudyRecord, runs: Sequence[StoredRun], path: Path) -> None:
-    """Raise an error if the runs are not part of the study or their images have been regenerated since."""
     by_name = {run.folder.resolve().name: run for run in runs}
     names = [run.name for run in study.manifest.runs]
     if not by_name.keys() & {*names}:
@@ -216,10 +215,7 @@ def human_labels(
 
 
 def image_labels(study: StudyRecord) -> Mapping[tuple[str, str, int], bool]:
-    """Return the label of each fully rated image, keyed by run, item and sample; ties are omitted.
-
-    By scores, a mean of half or more passes. Raters whom the rules of the study exclude do not count.
-    """
+    """Return the label of each fully rated image, keyed by run, item and sample; ties are omitted."""
     excluded = {rater.rater for rater in summarize_raters(study) if rater.excluded}
     by_image: dict[tuple[str, str, int], list[RatedTask]] = {}
     for task in study.tasks:
@@ -291,7 +287,6 @@ def _require_same_items(runs: Sequence[StoredRun]) -> None:
 
 
 def _read_verdicts(run: StoredRun) -> dict[str, dict[int, bool]]:
-    """Return whether each image with a verdict passes, keyed by item and sample."""
     verdicts: dict[str, dict[int, bool]] = {}
     for image in run.outcomes():
         if image.passed is not None:
@@ -302,7 +297,6 @@ def _read_verdicts(run: StoredRun) -> dict[str, dict[int, bool]]:
 def _rater_answers(
     ratings: HumanRatings, runs: Sequence[StoredRun], study: Path
 ) -> dict[tuple[int, str, int], list[BinaryAnswer]]:
-    """Return whether each rater accepts each image as a whole, keyed by run, item and sample."""
     rows = [
         (vote.model, vote.item, vote.sample, vote.rater, vote.yes)
         for vote in ratings.votes

@@ -98,10 +98,6 @@ def create_study(
         instructions: whether raters first see instructions and practice.
         completion_url: where raters go when they have finished, such as a page of their platform.
         made_with: the version of formalimg, for the record.
-
-    Raises:
-        FormalimgError: if the folder exists, the runs do not belong together or cannot be rated by this protocol, or
-            there are too few or too many raters, or too few images.
     """
     _require_together(runs)
     if labels is not None:
@@ -166,10 +162,7 @@ def write_rated_study(
     source: str,
     made_with: str = "",
 ) -> None:
-    """Write a study from external Likert ratings, keyed by run, item and sample, then by rater.
-
-    Raters become `rater-1` and so on, in the order of their names: a study does not know who they are.
-    """
+    """Write a study from external Likert ratings, keyed by run, item and sample, then by rater."""
     rated = [run for run in runs if any(name == run.folder.resolve().name for name, *_ in ratings)]
     if not rated:
         raise FormalimgError("no image of these runs has a rating: name the rated runs")
@@ -229,7 +222,6 @@ def _require_correctable(protocol: RatingProtocol, *, is_random: bool) -> None:
 
 
 def _require_together(runs: Sequence[StoredRun]) -> None:
-    """Raise an error unless the runs share one suite, have distinct names and contain images."""
     suites = sorted({run.manifest.suite for run in runs})
     if len(suites) != 1:
         raise FormalimgError(
@@ -297,7 +289,6 @@ def rateable_images(
 
 
 def _find_borderline(images: Mapping[Candidate, RateableImage], runs: Sequence[StoredRun]) -> frozenset[Candidate]:
-    """Return the images with a borderline score."""
     for run in runs:
         name = run.folder.resolve().name
         if all(image.score is None for candidate, image in images.items() if candidate.run == name):

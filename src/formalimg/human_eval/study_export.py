@@ -89,7 +89,6 @@ def export_files(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[st
 
 
 def _select_tasks(study: StudyRecord, leave_out: Collection[str]) -> tuple[tuple[RaterSummary, ...], list[RatedTask]]:
-    """Return the summaries of all raters, and the tasks of included raters without attention checks."""
     raters = summarize_raters(study)
     left_out = {*leave_out, *(rater.rater for rater in raters if rater.excluded)}
     return raters, [task for task in study.tasks if not task.is_check and task.rater not in left_out]
@@ -144,7 +143,6 @@ def _identify_task(task: RatedTask) -> dict[str, object]:
 
 
 def _format_answers(column: str, tasks: Sequence[RatedTask]) -> str:
-    """Format the final answers as a CSV table, with the values in the given column."""
     columns = ("model", "item", "sample", "question", "rater", column, "seconds", "at")
     rows = [
         (

@@ -143,10 +143,7 @@ class RunConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """All options of a run, shared by `formalimg.run` and the command line.
-
-    Several models may share them. Models and judges are opened apart.
-    """
+    """All options of a run, shared by `formalimg.run` and the command line."""
 
     suite: str
     items: str | Path | Iterable[Item[Any]] | None = None
@@ -269,8 +266,6 @@ class RunOptions:
 
 
 class _ItemValues(Mapping[str, Value]):
-    """A mapping from item id to a value that is computed on each access."""
-
     def __init__(self, items: Iterable[Item[Any]], value_of: Callable[[Item[Any]], Value | None]) -> None:
         self._items = {item.id: item for item in items}
         self._value_of = value_of

@@ -139,7 +139,6 @@ def _open_file(file: IO[bytes]) -> Image:
 
 
 def _to_rgb(image: Image) -> Image:
-    """Return an RGB copy independent of the opened file, converted in bands."""
     from PIL import Image as Images
 
     if image.mode == "RGB" and "transparency" not in image.info:

@@ -123,7 +123,6 @@ class AdaptiveLooks:
         return (needs if isinstance(needs, int) else needs.counted) - sum(self._level_counts(self._counts).values())
 
     def _level_counts(self, counts: Mapping[tuple[int, str], int]) -> dict[str, int]:
-        """Count the scored images of the current level by outcome."""
         current = self.level or 0
         return {outcome: count for (level, outcome), count in counts.items() if level == current}
 
@@ -264,7 +263,6 @@ def _require_rate(value: object) -> float:
 
 
 def _read_lines(path: Path) -> list[bytes]:
-    """Return the lines of a file, or an empty list if it does not exist."""
     try:
         data = read_plain_bytes(path, _MAX_BYTES)
     except FileNotFoundError:
@@ -354,7 +352,6 @@ def _format_differences(stored: GateDesign, design: GateDesign) -> str:
 
 
 def _read_gate_look(record: dict[str, Any]) -> GateLook:
-    """Parse a stored look, validating all its numbers."""
     texts = [record[name] for name in ("against", "by", "number")]
     outcome: GateOutcome = record["outcome"]
     counts = [record[name] for name in ("looks", "look", "items")]

@@ -307,11 +307,7 @@ def _toml_value(value: Setting) -> str:
 
 
 def judge_names(judges: Sequence[Identity]) -> list[str]:
-    """Return a label for each judge: its name, with the differing settings if the name is shared.
-
-    A model that judges in two personas is called `openai/q (strict)` and `openai/q (standard)`: the prompts that
-    follow from a persona are not listed, unless others replace them.
-    """
+    """Return a label for each judge: its name, with the differing settings if the name is shared."""
     return [_distinct_name(judge, [namesake for namesake in judges if namesake.name == judge.name]) for judge in judges]
 
 
@@ -336,7 +332,6 @@ def _distinct_name(judge: Identity, namesakes: Sequence[Identity]) -> str:
 
 
 def _format_name(judge: Identity, keys: Iterable[str]) -> str:
-    """Format the judge's name with the selected settings, putting the persona first."""
     settings = judge.settings
     texts = [str(settings["persona"])] if "persona" in settings and "persona" in keys else []
     texts += [f"{key}={settings[key]}" for key in keys if key in settings and key != "persona"]
@@ -351,10 +346,7 @@ def profile_of_judges(manifests: Iterable[RunManifest]) -> Profile:
 
 
 def published_wording(settings: Mapping[str, Setting]) -> str:
-    """Return the source of the prompt texts for a published protocol, such as `published protocol, our wording`.
-
-    Empty where no published protocol is followed, or it sends no texts.
-    """
+    """Return the source of the prompt texts for a published protocol, such as `published protocol, our wording`."""
     texts = [str(value) for name, value in settings.items() if name == "prompt" or name.startswith("prompt_")]
     if "protocol" not in settings or not texts:
         return ""

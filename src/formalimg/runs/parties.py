@@ -110,7 +110,6 @@ def open_judges(
 
 
 def _authors_texts(suite: str, protocol: Protocol) -> Path | None:
-    """Return the folder of the suite authors' prompt texts, or None for the default protocol."""
     if protocol == "default":
         return None
     from formalimg.benchmarks.download.texts import pulled_texts
@@ -333,10 +332,7 @@ def image_failed(status: str) -> bool | None:
 
 
 def judge_failed(judge: Judge, row: VerdictRow) -> bool | None:
-    """Return whether a judge failed, or None if it was not asked or its model declined.
-
-    Built-in judges answer always; what they cannot read is not their failure.
-    """
+    """Return whether a judge failed, or None if it was not asked or its model declined."""
     if row.passed is not None:
         return False
     if row.reason == "judge failed":

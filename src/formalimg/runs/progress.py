@@ -211,7 +211,6 @@ def script_progress(title: str) -> Iterator[Callable[[Progress], None]]:
 
 
 def _is_notebook() -> bool:
-    """Return whether this code runs in a notebook kernel."""
     interactive = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive is not None else None
     return getattr(shell, "kernel", None) is not None

@@ -301,5 +301,4 @@ def is_claimed(word: str, clause: str) -> bool:
 
 
 def _escape_like(text: str) -> str:
-    """Escape the wildcards of a text for use in LIKE."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

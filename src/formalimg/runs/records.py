@@ -106,11 +106,7 @@ def open_records(folder: Path) -> Iterator[RunRecords]:
 
 
 def restore_run(folder: Path, records: RunRecords) -> RunManifest:
-    """Write a run folder without image files from its records, and return its manifest.
-
-    Images that were on an object store are looked for in the folder from then on: their place belongs to the run that
-    made them.
-    """
+    """Write a run folder without image files from its records, and return its manifest."""
     if folder.exists() and any(folder.iterdir()):
         raise FormalimgError(f"{folder} is not empty: choose another folder, or empty it")
     create_run_folder(folder)
@@ -141,7 +137,6 @@ def restore_run(folder: Path, records: RunRecords) -> RunManifest:
 
 @cache
 def _table_columns() -> Mapping[str, tuple[str, ...]]:
-    """Return the columns of each table in the schema."""
     definitions = re.findall(r"CREATE TABLE (\w+) \((.*?)^\);", table_definitions(), re.DOTALL | re.MULTILINE)
     columns = {name: tuple(re.findall(r"^    ([a-z0-9]+) ", body, re.MULTILINE)) for name, body in definitions}
     return {name: columns[name] for name in _ORDER}

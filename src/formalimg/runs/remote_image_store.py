@@ -236,7 +236,6 @@ class RemoteImageStore(ImageStore):
         return f"{self._remote[1].rstrip('/')}/{OWNER_FILE}"
 
     def _read_marker(self) -> str:
-        """Return the text of the marker, or an empty string if it is missing."""
         try:
             return bytes(self._remote[0].cat_file(self._marker_path(), 0, _MAX_MARKER)).decode(errors="replace")
         except FileNotFoundError:
@@ -264,7 +263,6 @@ class RemoteImageStore(ImageStore):
 
     @cached_property
     def _own_root(self) -> str:
-        """The cached path of the image location, available once it is known to belong to this run."""
         if self._read_marker() != self.owner:
             raise ForeignPlaceError(errno.EPERM, self._foreign(), self.url)
         return self._remote[1].rstrip("/")
@@ -277,7 +275,6 @@ class RemoteImageStore(ImageStore):
 
     @contextlib.contextmanager
     def _errors(self, action: str) -> Iterator[None]:
-        """Convert errors of the object store into actionable error messages."""
         try:
             yield
         except FormalimgError:
@@ -307,18 +304,15 @@ class RemoteImage(ImageLocation):
 
 
 def _require_file_name(name: str) -> str:
-    """Return the name if it is a valid image or metadata file name, else raise an error."""
     return name if name == METADATA else require_image_name(name)
 
 
 def _format_reason(error: Exception) -> str:
-    """Return a library's error message on one line with API keys redacted."""
     text = " ".join(str(error).split()) or "no reason given"
     return truncate(redact(text if isinstance(error, OSError) else f"{type(error).__name__}: {text}"), 200, 50)
 
 
 def _shorten_url(text: str) -> str:
-    """Shorten an unchecked URL so that it is recognizable without revealing its details."""
     before, at, after = text.rpartition("@")
     plain = f"…@{after}" if at and before else text
     return repr(plain.partition("?")[0][:80])

@@ -62,11 +62,7 @@ class BoxCorrection(NamedTuple):
 
 
 class BoxAccuracy(NamedTuple):
-    """Detection accuracy of a grounder: the number of objects detected, and how many detections are correct.
-
-    Shares have the exact interval, clustered by image; F1 has that of the bootstrap over images, with
-    images that were not seen.
-    """
+    """Detection accuracy of a grounder: the number of objects detected, and how many detections are correct."""
 
     objects: int  # how many objects there are, by the raters
     found: int  # how many the grounder found
@@ -159,9 +155,6 @@ def study_boxes(
         judges: the judge that found the boxes, by run, where known.
         iou: the intersection over union from which boxes match; the paper has 0.9.
         confidence: of all intervals.
-
-    Raises:
-        FormalimgError: if there are no corrections, a rater corrected an image twice, or the overlap is not valid.
     """
     if not corrections:
         raise FormalimgError("nobody has corrected boxes yet: let raters answer first")
@@ -236,7 +229,6 @@ def _compare_attributes(compared: Sequence[_ComparedBoxes], confidence: float) -
 
 
 def _attribute_values(obj: SceneObject, kind: str) -> set[str]:
-    """Return the values of an attribute, ignoring values outside the vocabulary."""
     return {*obj.values(kind)} - {"other"}
 
 
@@ -264,7 +256,6 @@ def _select_class(scene: Scene, label: str) -> Scene:
 
 
 def _is_unchanged(correction: BoxCorrection) -> bool:
-    """Return whether a rater left the boxes unchanged, ignoring their order."""
     if correction.found is None:
         return False
     return sorted(map(repr, correction.found.objects)) == sorted(map(repr, correction.corrected.objects))

@@ -328,7 +328,6 @@ def score_agreement_tables(study: JudgeScoreAgreement) -> Iterator[Table]:
 
 
 def _describe_study(study: JudgeAgreement | JudgeScoreAgreement, judges: Sequence[Identity]) -> tuple[str, str, str]:
-    """Return which judge is 1 and which 2, the word for a level, and the note on intervals."""
     first, second = judge_names(judges)
     return f"1 is {first}, 2 is {second}.", get_suite(study.suite).level, interval_note(study.confidence)
 

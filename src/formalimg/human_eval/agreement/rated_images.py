@@ -193,8 +193,6 @@ class MatchedVotes:
 
 @dataclass(frozen=True)
 class _VotedRun:
-    """The data of a run needed to match votes to its images and questions."""
-
     name: str
     levels: Mapping[str, int]
     judgments: Mapping[ImageName, ImageJudgment]
@@ -275,7 +273,6 @@ def _load_voted_run(run: StoredRun) -> _VotedRun:
 
 
 def _list_cases(image: Case, run: _VotedRun) -> dict[Case, tuple[CaseInfo, bool | None]]:
-    """Return the image and its questions, each with its info and the judge's answer."""
     judgment = run.judgments[ImageName(image.item, image.sample)]
     cases: dict[Case, tuple[CaseInfo, bool | None]] = {image: (CaseInfo(judgment.level), judgment.passed)}
     for number, (key, kind) in enumerate(run.questions[image.item], 1):

@@ -279,7 +279,6 @@ def _score_runs(
     info: Mapping[Case, CaseInfo],
     confidence: float,
 ) -> list[PanelScore]:
-    """Return the scores of the given cases by level, followed by the score over all levels."""
     decided = {case for case in cases if majority[case] is not None and judge[case] is not None}
 
     def summarize_answers(answers: Answers, subset: Set[Case]) -> Summary:
@@ -295,7 +294,6 @@ def _score_runs(
 def _score_rater(
     rater: str, answers: Answers, info: Mapping[Case, CaseInfo], confidence: float
 ) -> Iterator[RaterScore]:
-    """Yield the scores of a rater for each run: by level, then over all levels."""
     for run in sorted({case.run for case in answers}):
         values = [Observation(case.item, info[case].level, yes) for case, yes in answers.items() if case.run == run]
         summary = summarize(values, bands={}, epsilon=None, confidence=confidence)
@@ -418,10 +416,7 @@ def rank_table(ranks: Mapping[str, RankAgreement], level: str, intervals: str) -
 
 
 def pairwise_table(name: str, panel: Panel, joint: str) -> Table:
-    """Return the pairwise agreement of all raters, their joint rating and the judge.
-
-    Where there is no room for a column for each rater, each is compared with all others on average.
-    """
+    """Return the pairwise agreement of all raters, their joint rating and the judge."""
     mean = panel.human
     bounds = f" ({100 * mean.interval.low:.1f}–{100 * mean.interval.high:.1f})" if mean.interval else ""
     note = f"How often they agree, in percent. The {joint} contains the ratings of each rater. " + (

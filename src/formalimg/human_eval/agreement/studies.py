@@ -133,7 +133,6 @@ def study_human_scores(
 
 
 def _find_grounder(run: StoredRun, corrections: Sequence[BoxCorrection]) -> str:
-    """Return the name of the run's judge if raters were shown its boxes, else an empty string."""
     name = run.folder.name
     scenes = {(boxes.item, boxes.sample): boxes.found for boxes in corrections if boxes.run == name}
     if run.manifest.judge is None or not scenes:

@@ -129,11 +129,6 @@ def study_votes(
             those that only the runs bring to light.
         runs: runs of one suite, each opened with the judge to compare with. Votes name them by folder or by model.
         confidence: of all intervals.
-
-    Raises:
-        VotesError: if votes are invalid, or are for images or questions that the runs do not have; all of them are
-            named.
-        FormalimgError: if the runs are of several suites, or share a name.
     """
     file = load_vote_file(votes) if isinstance(votes, str | Path) else RatingFile("", tuple(votes))
     matched = match_votes(file, runs)
@@ -179,7 +174,6 @@ def study_votes(
 
 
 def _select_votes(votes: Mapping[str, Answers], *, whole: bool) -> dict[str, Answers]:
-    """Select the votes on whole images or on questions, dropping raters without such votes."""
     selected = {
         rater: {case: answer for case, answer in answers.items() if (case.question is None) == whole}
         for rater, answers in votes.items()
@@ -232,10 +226,7 @@ def study_likert(
     profile: Profile = "paper",
     confidence: float = 0.95,
 ) -> VoteStudy:
-    """Compare Likert ratings between raters and with the judges of the runs.
-
-    An image is decided once no rating is pending. One rater says yes with 4 or 5.
-    """
+    """Compare Likert ratings between raters and with the judges of the runs."""
     file = load_likert_file(ratings) if isinstance(ratings, str | Path) else RatingFile("", tuple(ratings))
     matched = match_votes(RatingFile(file.file, tuple(map(_convert_to_vote, file.rows)), file.issues), runs)
     zeroes = get_suite(matched.suite).code_zeroes_missing
@@ -336,7 +327,6 @@ def _group_ratings(
 
 
 def _mean_of_runs(images: Sequence[LikertImage], confidence: float) -> tuple[LikertMean, ...]:
-    """Return the mean rating of each run, by level and over all levels."""
     means = []
     for run in sorted({image.run for image in images}):
         of_run = [image for image in images if image.run == run]

@@ -131,7 +131,6 @@ def _describe_study(study: VoteStudy) -> str:
 
 
 def _build_score_table(name: str, panel: Panel, study: VoteStudy, level: str) -> Table:
-    """Build the table of rater and judge scores, each over all cases they decided."""
     undecided = f"Undecided: {panel.undecided} of {panel.cases}"
     if study.points is not None:
         ties = f", {study.points.ties} of them by a tie" if study.points.ties else ""
@@ -211,7 +210,6 @@ def _build_divergence_table(study: VoteStudy, overall: Divergence, level: str) -
 
 
 def _build_rank_table(points: LikertStudy, intervals: str) -> Iterator[Table]:
-    """Yield the rank correlation between image scores and ratings, if anything can be ranked."""
     rows = {"images with a verdict": points.ranks, "all, without a verdict as 0": points.ranks_of_all}
     ranks = {name: ranks for name, ranks in rows.items() if ranks is not None and ranks.spearman.n}
     if all(rank.spearman.value is None for rank in ranks.values()):

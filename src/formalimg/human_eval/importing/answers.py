@@ -156,7 +156,6 @@ def file_mark(path: Path) -> str:
 
 
 def _parse_reply(row: TableRecord) -> ImportedReply | None:
-    """Parse the answer in a record; None if it does not identify the image and the question."""
     item, sample = row.text(ANSWER_NAMES["item"]), read_sample(row, ANSWER_NAMES["sample"])
     number, words = row.text(ANSWER_NAMES["id"]), row.text(ANSWER_NAMES["question"])
     if not item or sample is None or not (number or words):
@@ -319,10 +318,7 @@ def _normalize_words(words: str) -> str:
 
 
 def _list_images(answers: _Answers, items: Mapping[str, Item[QuestionSpec]], *, by_split: bool) -> list[ImportedImage]:
-    """Return all images of each model, answered or not, ordered by model, sample and item.
-
-    Where a model has answered some splits of the items only, its images are of these.
-    """
+    """Return all images of each model, answered or not, ordered by model, sample and item."""
     images: list[ImportedImage] = []
     for model, sample in sorted(answers):
         by_item = answers[model, sample]

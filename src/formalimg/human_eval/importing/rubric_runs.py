@@ -128,7 +128,6 @@ def _is_criterion(column: str, rows: Sequence[TableRecord]) -> bool:
 
 
 def _parse_verdict(row: TableRecord, criteria: Sequence[str]) -> RubricVerdict | None:
-    """Parse the verdict in a record; None if it does not identify the judge and the image."""
     item, judge = row.text(RUBRIC_NAMES["item"]), read_name(row, RUBRIC_NAMES["judge"])
     sample = read_sample(row, RUBRIC_NAMES["sample"])
     if not item or not judge or sample is None:
@@ -227,7 +226,6 @@ def _write_run(
     path: Path,
     made_with: str,
 ) -> None:
-    """Write the verdicts of one judge to a run folder, along with the images if their files are given."""
     if files is None:
         write_imported_run(folder, model, judge, images, verdicts, describe_source(path), made_with)
         return
@@ -279,7 +277,6 @@ class RubricJudge:
 
 
 def _find_file(folder: Path, model: str, item: str, sample: int) -> Path:
-    """Find the file of an image in the folder named after its model, with or without the provider."""
     short = model.rpartition("/")[2]
     stems = [f"{item}-{sample}", f"{item}_{sample}", *([item] if sample == 0 else [])]
     for name in dict.fromkeys((short, free_name(model, ()))):

@@ -158,14 +158,12 @@ def no_judge_error(suite_name: str, model: str, protocol: str, words: Words, *, 
 
 
 def _describe_search() -> str:
-    """Describe the unsuccessful search for judges in half a sentence."""
     keys = [requirements.keys[0] for requirements in chat_requirements().values() if requirements.keys]
     ports = ", ".join(map(str, PORTS))
     return f"no key is set ({', '.join(keys)}), no server answers on 127.0.0.1 (ports {ports}), no local models"
 
 
 def _list_examples(words: Words, *, detector: bool) -> list[str]:
-    """Return example lines that explain how to set up a judge."""
     remote = AvailableJudge(f"gemini/{_SUGGESTED['gemini']}").line(words)
     local = AvailableJudge("openai/MODEL", options={"base_url": "http://127.0.0.1:8000/v1"}).line(words)
     providers = chat_requirements()
@@ -210,10 +208,7 @@ class LocalServer(NamedTuple):
 
 
 def find_local_servers() -> list[LocalServer]:
-    """Return the local servers that list their models, in the order of `PORTS`.
-
-    Only loopback addresses are asked, without a key, and nobody is waited for longer than a fraction of a second.
-    """
+    """Return the local servers that list their models, in the order of `PORTS`."""
     models: dict[int, tuple[str, ...]] = {}
 
     def ask(port: int) -> None:
@@ -232,7 +227,6 @@ def find_local_servers() -> list[LocalServer]:
 
 
 def _read_models(port: int) -> tuple[str, ...]:
-    """Return the ids of the models on a port, or an empty tuple if no model server responds."""
     connection = http.client.HTTPConnection(_HOST, port, timeout=_SECONDS)
     try:
         connection.request("GET", "/v1/models", headers={"Accept": "application/json"})

@@ -159,10 +159,7 @@ def _read_environment(variable: str, role: str) -> ConfiguredJudge | None:
 
 
 def project_file() -> Path | None:
-    """Find the nearest project file, searching up to the repository root or the home folder.
-
-    Outside of both only the current folder is searched: folders such as /tmp belong to everybody.
-    """
+    """Find the nearest project file, searching up to the repository root or the home folder."""
     try:
         current = Path.cwd()
     except FileNotFoundError:  # it was removed

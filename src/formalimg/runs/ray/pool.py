@@ -49,11 +49,7 @@ def open_worker_pool(
     resources: ResourceRequest | None = None,
     address: str = "auto",
 ) -> Iterator[WorkerPool]:
-    """Open a pool of Ray workers that all hold the same model, judge, or both.
-
-    Give `pool.model` and `pool.judge` to a run in place of the model and the judge: all else is the same, and so are
-    the results.
-    """
+    """Open a pool of Ray workers that all hold the same model, judge, or both."""
     resources = resources or ResourceRequest()
     if workers is not None and workers < 1:
         raise FormalimgError(f"{workers} workers cannot do anything: ask for 1 or more")
@@ -226,8 +222,6 @@ _log = logging.getLogger(__name__)
 
 
 class _Distributed:
-    """The shared base of distributed models and judges."""
-
     def __init__(self, pool: WorkerPool, original: ImageModel | Judge) -> None:
         self._pool = pool
         self._original = original
@@ -247,10 +241,7 @@ class _Distributed:
 
 
 class DistributedModel(_Distributed):
-    """An image model with a copy on each worker of a pool.
-
-    A batch that fails is retried in halves, down to single requests; one whose worker dies is retried on another.
-    """
+    """An image model with a copy on each worker of a pool."""
 
     def __init__(self, pool: WorkerPool, model: ImageModel) -> None:
         super().__init__(pool, model)

@@ -135,14 +135,12 @@ def private_cluster() -> Iterator[None]:
 
 @cache
 def _private_token() -> Path:
-    """Create the token file shared by all clusters of this process."""
     folder = Path(tempfile.mkdtemp(prefix="formalimg-ray-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return _write_token(folder / "auth_token")
 
 
 def _write_token(path: Path) -> Path:
-    """Write a new token to a file readable only by the current user."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600), encoding="ascii") as file:
         file.write(secrets.token_hex(32))
