@@ -222,6 +222,7 @@ def test_the_command_prints_and_writes(folder: Path, tmp_path: Path) -> None:
         assert expected in printed
     assert len(json.loads(run("--format", "json"))["scores"][0]["questions"]["overall"]["histogram"]) == 41
     rows = list(csv.DictReader(io.StringIO(run("--format", "csv"))))
-    assert [float(row["difference"]) for row in rows if row["kind"] == "logic"] == [pytest.approx(-0.125)]
+    differences = [row["value"] for row in rows if (row["figure"], row["kind"]) == ("judge minus people", "logic")]
+    assert [*map(float, differences)] == [pytest.approx(-0.125)]
     with pytest.raises(FormalimgError, match="not both"):
         CliRunner().invoke(app, [str(folder), "--scores", "a", "--votes", "b"], catch_exceptions=False)

@@ -25,7 +25,7 @@ from formalimg.types import ChatModel, Concurrent, ImageModel, Item, Judge
 
 if TYPE_CHECKING:
     from formalimg.judges.factory import Protocol
-    from formalimg.runs.defaults.available_judges import Words
+    from formalimg.runs.defaults.settings import Words
 
 JudgeFunction: TypeAlias = Callable[[Any, Item[Any]], Any]
 """Takes a PIL image and an item; see `CallableJudge` for what it may return."""
@@ -227,7 +227,7 @@ class EngineOptions:
             return
         from formalimg.models.base import PremadeImageModel
         from formalimg.runs.ray.pool import open_worker_pool
-        from formalimg.runs.ray.ray_cluster import ResourceRequest
+        from formalimg.runs.ray.worker import ResourceRequest
 
         # Models that serve existing images need no workers.
         remote = None if model and isinstance(model.instance, PremadeImageModel) else model

@@ -157,7 +157,7 @@ def study_boxes(
         confidence: of all intervals.
     """
     if not corrections:
-        raise FormalimgError("nobody has corrected boxes yet: let raters answer first")
+        raise FormalimgError("no rater has corrected boxes yet: collect ratings first")
     keys = [(correction.image, correction.rater) for correction in corrections]
     duplicate = next((key for key in keys if keys.count(key) > 1), None) if len({*keys}) < len(keys) else None
     if duplicate is not None:

@@ -12,6 +12,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rated_images import (
     ImageJudgment,
     ImageName,
+    JudgeAnswer,
     image_judgments,
     judge_of,
     two_judges,
@@ -186,15 +187,12 @@ def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 
 
 def _pair_questions(image: ImageName, first: ImageJudgment, second: ImageJudgment) -> Iterator[_AnswerPair]:
     for key in dict.fromkeys([*first.answers, *second.answers]):
-        answers = (first.answers.get(key), second.answers.get(key))
+        missing = JudgeAnswer(None, "", "", None)
+        answer, second_answer = first.answers.get(key, missing), second.answers.get(key, missing)
         yield _AnswerPair(
-            image,
-            first.level,
-            key.text,
-            next(answer.kind for answer in answers if answer),
-            *(answer.holds if answer else None for answer in answers),
-            *(answer.reason if answer else "" for answer in answers),
-            tuple(answer.score if answer else None for answer in answers),
+            *(image, first.level, key.text, answer.kind or second_answer.kind),
+            *(answer.holds, second_answer.holds, answer.reason, second_answer.reason),
+            (answer.score, second_answer.score),
         )
 
 

@@ -46,10 +46,10 @@ class QuestionKey(NamedTuple):
 class JudgeAnswer(NamedTuple):
     """A judge's answer to a question: whether the image satisfies it, the question kind, the reason and the score."""
 
-    holds: bool
+    holds: bool | None
     kind: str
     reason: str
-    score: float
+    score: float | None
 
 
 @dataclass(frozen=True)

@@ -391,7 +391,7 @@ def reliability_table(alphas: Mapping[str, Reliability], by_turns: bool, interva
         else "Cronbach's has one column for each rater, and only what all of them rated."
     )
     rows = ((name, format_estimate(alpha), alpha.n, alpha.left_out) for name, alpha in alphas.items())
-    columns = ("", Column("alpha", align="right"), *count_columns("n", "left out"))
+    columns: tuple[Column | str, ...] = ("", Column("alpha", align="right"), *count_columns("n", "left out"))
     return build_table("Inter-rater reliability", note, columns, rows, "result")
 
 

@@ -298,7 +298,10 @@ def _rank_runs(images: Sequence[ImageScores], confidence: float) -> RankAgreemen
     means = {
         # Rounded, so that means which differ by rounding alone share their rank.
         level: [
-            tuple(round(fsum(scores) / len(pairs), 9) for scores in zip(*pairs, strict=True))
+            (
+                round(fsum(human for human, _ in pairs) / len(pairs), 9),
+                round(fsum(judge for _, judge in pairs) / len(pairs), 9),
+            )
             for pairs in by_run.values()
             if pairs
         ]
@@ -448,9 +451,10 @@ def score_study_rows(study: HumanScoreStudy) -> Iterator[Row]:
     for title, gaps in _list_kinds(study):
         yield from _figure_rows(gaps.overall, {"of": title})
         yield figure_row("r within levels", gaps.within_levels, of=title)
-        parts: list[tuple[Row, ScoreGap]] = [({"level": level}, gap) for level, gap in gaps.by_level.items()]
-        for part, gap in [*parts, *(({"run": run}, gap) for run, gap in gaps.by_run.items())]:
-            yield from _figure_rows(gap, {"of": title, **part})
+        for level, gap in gaps.by_level.items():
+            yield from _figure_rows(gap, {"of": title, "level": level})
+        for run, gap in gaps.by_run.items():
+            yield from _figure_rows(gap, {"of": title, "run": run})
     for kind, gap in [*study.by_dimension.items(), *study.by_tag.items()]:
         yield from _figure_rows(gap, {"of": "dimensions" if kind in study.by_dimension else "fields", "kind": kind})
     alphas = (("Cronbach's alpha of people", "cronbach", ""), ("Krippendorff's alpha of people", "alpha", ""))

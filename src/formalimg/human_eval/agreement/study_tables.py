@@ -118,7 +118,12 @@ def build_agreement_table(
     title: str, note: str, parts: Iterable[tuple[str, Consistency]], *, name: str = "people"
 ) -> Table:
     """Build a table of agreement rates, kappa values, and numbers of included and excluded cases."""
-    columns = ("", Column("agree", "percent"), Column("kappa", "number"), *count_columns("n", "left out"))
+    columns: tuple[Column | str, ...] = (
+        "",
+        Column("agree", "percent"),
+        Column("kappa", "number"),
+        *count_columns("n", "left out"),
+    )
     rows = (
         (part, number(share), Number(share.kappa, share.kappa_interval), share.n, share.left_out)
         for part, share in parts

@@ -236,7 +236,7 @@ def study_likert(
     planned, expected = _group_ratings(file.rows, runs, matched)
     rated = {image: by_rater for image, by_rater in planned.items() if by_rater}
     if not rated:
-        raise FormalimgError("nobody has rated an image yet: let raters answer first")
+        raise FormalimgError("no rater has rated an image yet: collect ratings first")
     yes = {
         rater: {case: bool(complies([by_rater[rater]])) for case, by_rater in rated.items() if rater in by_rater}
         for rater in matched.votes

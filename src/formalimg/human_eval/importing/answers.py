@@ -168,7 +168,7 @@ def _parse_reply(row: TableRecord) -> ImportedReply | None:
 
 
 _MODEL = "imported"  # The image model of answers that name none
-_MAX_SHOWN, _MAX_NAME = 60, 120
+_MAX_SHOWN, _MAX_GIVEN_NAME = 60, 120
 MAX_MODELS = 200  # The most image models of a file; each is a run
 MAX_IMAGES = 500_000  # The most images of a file, answered or not
 _TOO_MANY_IMAGES = f"the answers are about more than {MAX_IMAGES:,} images: import some items at a time with --only"
@@ -210,8 +210,10 @@ def import_answers(
 ) -> ImportedRuns:
     """Write runs from answers, including every item that a model could have been asked about, answered or not."""
     for name in (judge, model):
-        if len(name) > _MAX_NAME or not name.isprintable():
-            raise FormalimgError(f"a judge or model cannot be called so: give a name of at most {_MAX_NAME} letters")
+        if len(name) > _MAX_GIVEN_NAME or not name.isprintable():
+            raise FormalimgError(
+                f"a judge or model cannot be called so: give a name of at most {_MAX_GIVEN_NAME} letters"
+            )
     rule = other_answers or table.format.other_answers
     chosen = {
         item.id: _apply_zeroing(item, zeroing)
@@ -228,7 +230,7 @@ def import_answers(
             f"{table.path} answers no question of these items: give the items it is about with --items"
         )
     settings = {"imported_from": file_mark(table.path), "zeroing": zeroing or "of the items", "other_answers": rule}
-    identity = Identity(judge or truncate(table.path.stem, _MAX_NAME, 0), settings)
+    identity = Identity(judge or truncate(table.path.stem, _MAX_GIVEN_NAME, 0), settings)
     source = describe_source(table.path)
     runs = []
     for name, model_settings, images in split_by_model(
