@@ -32,7 +32,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.importing import answers
+from formalimg.human_eval.importing import answers as answer_files
 from formalimg.stats.agreement import majority
 from formalimg.stats.comparison import PairedDifference, PairedItems
 from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
@@ -59,7 +59,7 @@ class Difference(NamedTuple):
 
 def read_answers(path: Path) -> Verdicts:
     """Return whether a judge says yes to all questions about an image; images without all answers are left out."""
-    table = answers.read_answers(path)
+    table = answer_files.read_answers(path)
     answers: dict[str, dict[str, dict[str, bool | None]]] = {}
     questions: dict[str, set[str]] = {}
     for reply in table.replies():
@@ -67,7 +67,7 @@ def read_answers(path: Path) -> Verdicts:
             continue
         if not reply.model:
             raise FormalimgError(f"{path} does not say whose images were judged: give a column t2i_model")
-        answer, question = answers.read_reply(reply.text), reply.question or reply.words
+        answer, question = answer_files.read_reply(reply.text), reply.question or reply.words
         is_no = answer is None and table.format.other_answers == "no"
         answers.setdefault(reply.model, {}).setdefault(reply.item, {})[question] = False if is_no else answer
         questions.setdefault(reply.item, set()).add(question)
