@@ -30,11 +30,10 @@ from formalimg.human_eval.agreement.rating_files import Rating, Vote
 from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy
 from formalimg.human_eval.agreement.thresholds import LabelledScore, at_thresholds
 from formalimg.human_eval.agreement.vote_study import VoteStudy, study_votes
-from formalimg.reports.figures.axes import count_axis
-from formalimg.reports.figures.distributions import five_numbers
-from formalimg.reports.figures.figure_files import write_figures
+from formalimg.reports.figures.charts import five_numbers
+from formalimg.reports.figures.plots import count_axis
 from formalimg.reports.figures.studies import study_figures
-from formalimg.reports.figures.svg import Figure
+from formalimg.reports.figures.svg import Figure, write_figures
 from formalimg.runs.reader import open_run
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene

@@ -19,9 +19,16 @@ from formalimg import Box, Scene, SceneObject, parse
 from formalimg.benchmarks.registry import suite
 from formalimg.judges.base import Grounding
 from formalimg.judges.scene_judge import judge_grounding
-from formalimg.reports.examples import MAX_TELLING, ExampleImage, choose_images, telling_failures
 from formalimg.reports.gallery import image_html
-from formalimg.reports.report_images import LinkedImage, Thumbnail, make_thumbnail
+from formalimg.reports.page_images import (
+    MAX_TELLING,
+    ExampleImage,
+    LinkedImage,
+    Thumbnail,
+    choose_images,
+    make_thumbnail,
+    telling_failures,
+)
 from formalimg.runs.database import PlannedItem
 from formalimg.runs.image_store import ImageStore, RunFolderImage
 from formalimg.runs.queries import ImageOutcome

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.reports.report_images import make_thumbnail
+from formalimg.reports.page_images import make_thumbnail
 from formalimg.runs.config import images_url
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.image_store import check_url

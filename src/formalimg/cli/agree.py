@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement
     from formalimg.human_eval.agreement.studies import HumanStudy
     from formalimg.human_eval.agreement.vote_study import VoteStudy
-    from formalimg.reports.figures.figure_files import FigureFormat
+    from formalimg.reports.figures.svg import FigureFormat
 
 
 def agree_command(

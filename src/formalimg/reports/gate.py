@@ -24,8 +24,7 @@ from formalimg.stats.observations import Interval
 from formalimg.types import RunRecord
 
 _EXIT_CODES = {"pass": 0, "worse": 1, "cannot tell": 2}
-_SCHEMA = 1
-"""The version of the record that pipelines read."""
+_SCHEMA = 1  # The version of the record that pipelines read
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,8 @@ from formalimg.types import RunRecord, Table
 
 if TYPE_CHECKING:
     from formalimg.human_eval.agreement.studies import HumanStudy
-    from formalimg.reports.examples import SuiteImages
     from formalimg.reports.page import Printed
-    from formalimg.reports.report_images import Images
+    from formalimg.reports.page_images import Images, SuiteImages
 
 _MEGABYTE = 1_000_000
 _ROOM_FOR_REMARK = 1000
@@ -164,9 +163,8 @@ def write_page(
 ) -> None:
     """Write the HTML report of an existing comparison."""
     # here, so that the table after a run is made faster
-    from formalimg.reports.examples import suite_images
     from formalimg.reports.page import html_page
-    from formalimg.reports.report_images import LinkedImage, image_loader, remove_other_images, write_images
+    from formalimg.reports.page_images import LinkedImage, image_loader, remove_other_images, suite_images, write_images
 
     path = Path(path)
     folder = path.with_name(f"{path.stem}_files")

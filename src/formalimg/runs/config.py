@@ -303,7 +303,7 @@ def images_url(url: str, folder: Path) -> str:
 
 
 def _check_url(url: str) -> str:
-    from formalimg.models.redaction import mask_secrets  # these here, because most runs need none
+    from formalimg.models.secrets import mask_secrets  # these here, because most runs need none
     from formalimg.runs.image_store import check_url
 
     if mask_secrets(url) != url:

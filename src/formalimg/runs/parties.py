@@ -112,10 +112,10 @@ def open_judges(
 def _authors_texts(suite: str, protocol: Protocol) -> Path | None:
     if protocol == "default":
         return None
-    from formalimg.benchmarks.download.texts import pulled_texts
+    from formalimg.benchmarks.download.texts import find_pulled_texts
     from formalimg.benchmarks.registry import suite as suite_of
 
-    return pulled_texts(suite_of(suite).source)
+    return find_pulled_texts(suite_of(suite).source)
 
 
 def model_of(model: str | ImageModel, options: Mapping[str, object] | None) -> ImageModel:

@@ -13,9 +13,7 @@ from formalimg.stats.correlation import MIN_ITEMS, UNSEEN, WithoutItem, jackknif
 from formalimg.stats.intervals import binomial_interval, item_clustered_interval, validate_confidence
 from formalimg.stats.observations import Interval, PassCount
 
-BinaryAnswer: TypeAlias = bool | None
-"""True, False, or None for no answer."""
-
+BinaryAnswer: TypeAlias = bool | None  # True, False, or None for no answer
 Case = TypeVar("Case", bound=Hashable)
 
 ComplianceRule: TypeAlias = Literal["mean", "majority"]

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 _Case = TypeVar("_Case", bound=tuple[Any, ...])
 _Kind = TypeVar("_Kind")
 
-_CHUNK = 500_000
-"""How many numbers are drawn at once, to bound memory."""
+_CHUNK = 500_000  # How many numbers are drawn at once, to bound memory
 
 
 class LevelDraws(NamedTuple):

@@ -29,14 +29,9 @@ from formalimg.stats.observations import (
 )
 from formalimg.stats.permutation import holm, sign_flip_test
 
-_ROUNDING = 12
-"""Decimals of differences: equal scores must not differ by rounding."""
-
-_BEFORE_LEVEL = ", level "
-"""Stands between a group and its level in the name of an item."""
-
-_NO_SPREAD = 1e-9
-"""Differences that are closer to each other than this are the same."""
+_ROUNDING = 12  # Decimals of differences: equal scores must not differ by rounding
+_BEFORE_LEVEL = ", level "  # Stands between a group and its level in the name of an item
+_NO_SPREAD = 1e-9  # Differences that are closer to each other than this are the same
 
 
 class MeanError(NamedTuple):
@@ -85,8 +80,7 @@ class ItemMean(NamedTuple):
     value: float | None
 
 
-ItemMeans: TypeAlias = Mapping[str, ItemMean]
-"""The means of all items of a run, by name."""
+ItemMeans: TypeAlias = Mapping[str, ItemMean]  # The means of all items of a run, by name
 
 
 MissingAs: TypeAlias = MissingPolicy | Literal["pass"]

@@ -19,8 +19,7 @@ from typing import NamedTuple
 from formalimg.stats.comparison import MeanError, PairedDifference, estimate_paired_difference, group_of
 from formalimg.stats.intervals import student_p
 
-_MIN_LABELS = 2
-"""Labelled items that a stratum needs: its spread is unknown with fewer."""
+_MIN_LABELS = 2  # Labelled items that a stratum needs: its spread is unknown with fewer
 
 
 class PairedItem(NamedTuple):

@@ -19,9 +19,7 @@ from formalimg.stats.bootstrap import item_ids
 from formalimg.stats.intervals import normal_quantile, student_quantile, validate_confidence
 from formalimg.stats.observations import Interval
 
-_LINE = 1e-12
-"""Correlations nearer to 1 than this are 1 up to rounding, and so is a spread below this share of another."""
-
+_LINE = 1e-12  # Correlations nearer to 1 than this are 1 up to rounding, and so is a spread below this share of another
 ScorePairs: TypeAlias = Iterable[tuple[float | None, float | None]]
 """The two scores of each case; None where one is missing."""
 
@@ -250,14 +248,9 @@ def _unseen_cases(sums: _Levels, sums_of_item: dict[Hashable, _Levels], upper: b
     ]
 
 
-MIN_ITEMS = 4
-"""Fewer items give no interval of a correlation: three points are nearly always on some line."""
-
-UNSEEN = 0.5
-"""The weight of an unseen item; with it, simulated intervals held the truth from twenty items on."""
-
-_LAST_BELOW_ONE = 1 - 1e-6
-"""Nearer to 1 than this, Fisher's scale would make one item out of few decide everything."""
+MIN_ITEMS = 4  # Fewer items give no interval of a correlation: three points are nearly always on some line
+UNSEEN = 0.5  # The weight of an unseen item; with it, simulated intervals held the truth from twenty items on
+_LAST_BELOW_ONE = 1 - 1e-6  # Nearer to 1 than this, Fisher's scale would make one item out of few decide everything
 
 
 class WithoutItem(NamedTuple):

@@ -16,8 +16,7 @@ from formalimg.stats.intervals import normal_quantile, student_quantile
 from formalimg.stats.planning import find_smallest
 from formalimg.stats.variance_components import AnswerSpread, majority_labels
 
-_MOST = 10_000_000
-"""Items that nobody will make."""
+_MOST = 10_000_000  # Items that nobody will make
 
 
 class Goal(NamedTuple):

@@ -24,13 +24,9 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 
-DRIFT_ALARM = 20.0
-"""An e-value from which on the judge has changed: at most one unchanged judge in 20 ever gets there."""
-
-NOISE = (0.5, 20.0)
-"""The Beta distribution of the chance of a changed answer before a change: mostly small."""
-DRIFTED = (0.5, 4.0)
-"""The Beta distribution of that chance afterwards."""
+DRIFT_ALARM = 20.0  # An e-value from which on the judge has changed: at most one unchanged judge in 20 ever gets there
+NOISE = (0.5, 20.0)  # The Beta distribution of the chance of a changed answer before a change: mostly small
+DRIFTED = (0.5, 4.0)  # The Beta distribution of that chance afterwards
 
 
 class AnchorLook(NamedTuple):

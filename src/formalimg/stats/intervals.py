@@ -25,24 +25,14 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.stats.observations import Interval, PassCounts, total_counts
 
-MIN_ITEMS_TO_RESAMPLE = 5
-"""With at least this many items per level, bootstrap intervals have their nominal coverage."""
-
-_ROUNDING = 1e-13
-"""A standard error below this share of the values is rounding."""
-
-_LOG_MIN_FLOAT = -745.0
-"""The logarithm of the smallest positive float."""
-
-_NO_DISTANCE = 1e-30
-"""The square of a t statistic that is rounding."""
-
-TOLERANCE = 1e-12
-"""How far rounding alone may put a rate below another; counts up to a million stay apart."""
+MIN_ITEMS_TO_RESAMPLE = 5  # With at least this many items per level, bootstrap intervals have their nominal coverage
+_ROUNDING = 1e-13  # A standard error below this share of the values is rounding
+_LOG_MIN_FLOAT = -745.0  # The logarithm of the smallest positive float
+_NO_DISTANCE = 1e-30  # The square of a t statistic that is rounding
+TOLERANCE = 1e-12  # How far rounding alone may put a rate below another; counts up to a million stay apart
 
 
-_TINY = 1e-300
-"""Replaces a difference that rounding made 0, as for one success out of a hundred million."""
+_TINY = 1e-300  # Replaces a difference that rounding made 0, as for one success out of a hundred million
 
 
 def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interval:

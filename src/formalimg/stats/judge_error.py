@@ -82,8 +82,7 @@ least 4" (21 and 25 points) and by "most raters give at least 4" (33 and 34 poin
 rates would lie 13 to 16 points apart. `benchmarks/decisions.py` prints them."""
 
 
-_ROUNDING = 1e-9
-"""A gap that exceeds the largest one by less is the largest one."""
+_ROUNDING = 1e-9  # A gap that exceeds the largest one by less is the largest one
 
 
 class ErrorRates(NamedTuple):

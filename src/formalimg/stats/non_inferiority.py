@@ -22,21 +22,12 @@ from formalimg.stats.sequential import bounds_of_trials
 
 GateOutcome: TypeAlias = Literal["pass", "worse", "cannot tell"]
 
-ALPHA = 0.05
-"""The error probability of each bound, over all looks."""
-
-POWER = 0.8
-"""How likely a decision is with the further items that `GateDecision` names."""
-
+ALPHA = 0.05  # The error probability of each bound, over all looks
+POWER = 0.8  # How likely a decision is with the further items that `GateDecision` names
 MAX_LOOKS = 40
-_WALK_STEPS = 4_000
-"""Steps of the random walk up to the present look: more would make its steps finer."""
-
-_MAX_ITEMS = 100_000
-"""A decision that takes more items than this is out of reach."""
-
-_MAX_SAMPLES = 100
-"""The same for images of an item."""
+_WALK_STEPS = 4_000  # Steps of the random walk up to the present look: more would make its steps finer
+_MAX_ITEMS = 100_000  # A decision that takes more items than this is out of reach
+_MAX_SAMPLES = 100  # The same for images of an item
 
 
 class GateDecision(NamedTuple):

@@ -15,11 +15,8 @@ from formalimg.errors import FormalimgError
 MissingPolicy: TypeAlias = Literal["exclude", "fail", "error"]
 """How to treat images without a verdict: leave them out of the rate, count them as failures, or raise."""
 
-Profile: TypeAlias = Literal["paper", "official-code"]
-"""Whose rules apply where a paper and its published code differ."""
-
-PASS_THRESHOLD = 0.5
-"""Images of this score and above pass, where scores are averaged."""
+Profile: TypeAlias = Literal["paper", "official-code"]  # Whose rules apply where a paper and its published code differ
+PASS_THRESHOLD = 0.5  # Images of this score and above pass, where scores are averaged
 
 
 class Observation(NamedTuple):

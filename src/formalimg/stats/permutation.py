@@ -22,20 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-RESAMPLES = 9_999
-"""Random choices of signs where there are too many to try all: p is 0.0001 at least."""
-
-_MAX_ENUMERATED = 16
-"""With so many differences or fewer, all choices of signs are tried."""
-
-_MAX_DENOMINATOR = 60
-"""Differences are taken to be multiples of the smallest one divided by 1, 2, … up to this."""
-
-_MAX_CONVOLUTION = 30_000_000
-"""How many additions an exact distribution may take, about a tenth of a second."""
-
-_ROUNDING = 1e-9
-"""Sums that differ by less than this share are equal up to rounding."""
+RESAMPLES = 9_999  # Random choices of signs where there are too many to try all: p is 0.0001 at least
+_MAX_ENUMERATED = 16  # With so many differences or fewer, all choices of signs are tried
+_MAX_DENOMINATOR = 60  # Differences are taken to be multiples of the smallest one divided by 1, 2, … up to this
+_MAX_CONVOLUTION = 30_000_000  # How many additions an exact distribution may take, about a tenth of a second
+_ROUNDING = 1e-9  # Sums that differ by less than this share are equal up to rounding
 
 
 def sign_flip_test(differences: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 0) -> float:

@@ -18,24 +18,14 @@ from formalimg.stats.corrected import AnswerCell, LabelledLevel, rate_of_levels
 from formalimg.stats.corrected_difference import PairedItem
 from formalimg.stats.intervals import binomial_interval, normal_quantile, student_quantile, validate_confidence
 
-_MOST = 1_000_000_000
-"""A number of images that nobody will make."""
-
-_GUESSED_ERROR = 0.2
-"""How often a judge is taken to be wrong before there are labels."""
-
+_MOST = 1_000_000_000  # A number of images that nobody will make
+_GUESSED_ERROR = 0.2  # How often a judge is taken to be wrong before there are labels
 _GUESSED_SPREAD = 0.18
 """Variance of people's difference around the judge's where the judge is wrong about each image in one case of ten."""
 
-_GUESSED_WEIGHT = 0.5
-"""How much the judge's differences are taken to count before there are labels."""
-
-_GUESS_LABELS = 4
-"""How many labels the guesses are worth."""
-
-_MIN_LABELS = 2
-"""How many labels each cell and level gets first: fewer do not show its spread."""
-
+_GUESSED_WEIGHT = 0.5  # How much the judge's differences are taken to count before there are labels
+_GUESS_LABELS = 4  # How many labels the guesses are worth
+_MIN_LABELS = 2  # How many labels each cell and level gets first: fewer do not show its spread
 _Cell = TypeVar("_Cell", int, tuple[int, bool])
 
 

@@ -68,9 +68,7 @@ class SensitivitySpecificity(NamedTuple):
     specificity: Proportion  # the share of false cases with a no of the judge
 
 
-_ALL = (TP, FP, FN, TN) = range(4)
-"""The cells of a confusion matrix."""
-
+_ALL = (TP, FP, FN, TN) = range(4)  # The cells of a confusion matrix
 _Counts = TypeVar("_Counts", bound=tuple[int, ...])
 
 

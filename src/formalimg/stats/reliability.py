@@ -27,8 +27,7 @@ _UNSEEN_ON_SCALE = 0.25
 
 _Items: TypeAlias = tuple[tuple[Any, ...], ...]
 
-_ROUNDING = 1e-12
-"""A variance below this share of another is rounding."""
+_ROUNDING = 1e-12  # A variance below this share of another is rounding
 
 
 class Reliability(NamedTuple):

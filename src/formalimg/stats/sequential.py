@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 GAMMA = -4.0
 """The parameter of the spending function: 0 spends evenly, negative values spend late, much as O'Brien and Fleming."""
 
-_STEPS = 15
-"""Bisections of a repeated interval: its ends are known to about 0.00002."""
+_STEPS = 15  # Bisections of a repeated interval: its ends are known to about 0.00002
 
 
 def spent_by(share: float, alpha: float) -> float:
@@ -139,9 +138,7 @@ def _binomial_pmf(n: int, rate: float) -> NDArray[np.float64]:
     return chances
 
 
-LOOK_EVERY = 10
-"""After so many scored images of a level its rate is looked at, and again after as many more."""
-
+LOOK_EVERY = 10  # After so many scored images of a level its rate is looked at, and again after as many more
 LevelDecision: TypeAlias = Literal["held", "lost", "undecided", "going on"]
 """What a look decides: the level is held, lost, out of images without either, or needs more images."""
 

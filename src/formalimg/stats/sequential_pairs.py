@@ -31,8 +31,7 @@ _LOOKS = 40
 
 _SMALL_CHANCE = 0.05
 _TINY = 1e-6
-_STILL_BELIEVED = 0.8
-"""The confidence of the interval whose ends are as far from a tie as can still be believed."""
+_STILL_BELIEVED = 0.8  # The confidence of the interval whose ends are as far from a tie as can still be believed
 
 
 class PairedLook(NamedTuple):

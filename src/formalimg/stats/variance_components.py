@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_MIN_ITEMS = 10
-"""Items that two runs must share: the spread of fewer says nothing."""
+_MIN_ITEMS = 10  # Items that two runs must share: the spread of fewer says nothing
 
 
 class BinaryAnswer(NamedTuple):
@@ -205,14 +204,9 @@ def _rater_variance(models: Sequence[ItemAnswers]) -> float:
     return products / count if count else 0.0
 
 
-_TERMS = 80
-"""Terms of the series."""
-
-_GRID = (-9.0, 9.0, 6_001)
-"""Where functions of a normal value are integrated."""
-
-_STEPS = 50
-"""Halvings by which a latent correlation is found."""
+_TERMS = 80  # Terms of the series
+_GRID = (-9.0, 9.0, 6_001)  # Where functions of a normal value are integrated
+_STEPS = 50  # Halvings by which a latent correlation is found
 
 
 class MajorityLabels(NamedTuple):

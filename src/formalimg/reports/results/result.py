@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from formalimg.reports.figures.svg import Figure
     from formalimg.reports.results.failures import Failures
 
-_WIDTH = 100
-"""The width of the table that `print` shows, in characters."""
+_WIDTH = 100  # The width of the table that `print` shows, in characters
 
 
 @dataclass(frozen=True, repr=False)

@@ -37,8 +37,7 @@ from formalimg.reports.sharing.bundle_format import (
 from formalimg.runs.reader import StoredRun, open_run
 from formalimg.runs.records import RowRecord, RunRecords, open_records, restore_run
 
-_DEPENDENCIES = ("numpy", "pillow", "ortools")
-"""Packages whose versions may change a number."""
+_DEPENDENCIES = ("numpy", "pillow", "ortools")  # Packages whose versions may change a number
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 

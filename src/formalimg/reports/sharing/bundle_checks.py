@@ -115,9 +115,7 @@ class CheckTally:
         return BundleCheck(tuple(self.findings), digest, is_cited, made_with, files, *sums, missing, unproven)
 
 
-TOLERANCE = 1e-9
-"""Numbers may differ by this share: another processor may round otherwise in the last digits."""
-
+TOLERANCE = 1e-9  # Numbers may differ by this share: another processor may round otherwise in the last digits
 _ABSENT: Final = object()
 
 
@@ -156,8 +154,7 @@ def value_text(value: Any) -> str:
     return "absent" if value is _ABSENT else truncate(dumps_storable(value), 100, 40)
 
 
-_PREMADE = "folder/"
-"""Models of this name serve existing files, of which some may be absent; no other model ends so."""
+_PREMADE = "folder/"  # Models of this name serve existing files, of which some may be absent; no other model ends so
 
 
 class RunCoverage(NamedTuple):

@@ -46,11 +46,8 @@ from formalimg.runs.reader import StoredRun, open_run
 from formalimg.runs.records import JOURNALS, RunRecords, restore_run, table_names
 from formalimg.types import Item
 
-_MAX_MORE_BYTES = 1_000_000
-"""A report that is longer than the one of the verdicts by more than this is not read."""
-
-MAX_IMAGES_JUDGED = 100
-"""With more images in a bundle, judges that are computed here look at a sample of them again."""
+_MAX_MORE_BYTES = 1_000_000  # A report that is longer than the one of the verdicts by more than this is not read
+MAX_IMAGES_JUDGED = 100  # With more images in a bundle, judges that are computed here look at a sample of them again
 
 
 def verify_bundle(path: str | Path, digest: str | None = None, *, all_images: bool = False) -> BundleCheck:

@@ -27,8 +27,7 @@ from formalimg.runs.reader import Judged, StoredRun, open_run
 
 _ADDRESS = re.compile(r"hf://datasets/([A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})/?")
 BUNDLE, IMAGES, METADATA, VERDICTS = "bundle.zip", "images", "metadata.jsonl", "verdicts.jsonl"
-_REPLACED = [f"{IMAGES}/*", "figures/*", VERDICTS, BUNDLE]
-"""What an earlier push of a run may have left in the dataset."""
+_REPLACED = [f"{IMAGES}/*", "figures/*", VERDICTS, BUNDLE]  # What an earlier push of a run may have left in the dataset
 
 
 class PushedRun(NamedTuple):

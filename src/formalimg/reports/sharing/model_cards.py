@@ -18,9 +18,8 @@ from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
 from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Comparison, RunRow, Section, settings_text
-from formalimg.reports.figures.figure_files import FigureFormat, write_figures
 from formalimg.reports.figures.runs import comparison_figures
-from formalimg.reports.figures.svg import Figure
+from formalimg.reports.figures.svg import Figure, FigureFormat, write_figures
 from formalimg.reports.main_table import main_table
 from formalimg.reports.results.failures import find_failures
 from formalimg.reports.tables.format import count_noun, format_interval, format_value, join_names
@@ -33,8 +32,7 @@ from formalimg.types import Table
 _MAX_FIGURES = 2
 _MAX_FAILURES = 3
 _MAX_WEAK = 3
-_MIN_ASKED = 5
-"""Of fewer clauses, a share says nothing."""
+_MIN_ASKED = 5  # Of fewer clauses, a share says nothing
 
 
 class ModelCard(NamedTuple):
@@ -138,10 +136,8 @@ def _failure_lines(run: StoredRun, row: RunRow, section: Section, marks: str) ->
 
 # --- how to reproduce a run: the command that asks for the same images, as far as its manifest tells
 
-_OWN_ITEMS = "ITEMS"
-"""Stands for a file that only its owner knows."""
-_WITHOUT_WORDS = "-without-words"
-"""How conditions end in which the model is given the layout alone."""
+_OWN_ITEMS = "ITEMS"  # Stands for a file that only its owner knows
+_WITHOUT_WORDS = "-without-words"  # How conditions end in which the model is given the layout alone
 
 
 class Reproduction(NamedTuple):

@@ -215,8 +215,7 @@ _WRITERS: Mapping[str, Callable[[TrackedRun, str], str]] = {
 }
 
 
-MAX_FAILURES = 24
-"""The most failures that are logged, spread over the levels."""
+MAX_FAILURES = 24  # The most failures that are logged, spread over the levels
 
 
 @dataclass(frozen=True)

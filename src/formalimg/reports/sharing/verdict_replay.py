@@ -181,10 +181,8 @@ _DETECTOR_TOLERANCE = 5.0
 """How far a box may lie from where a network finds it on another processor, on a canvas of 1000."""
 
 
-RULE = "rule"
-"""In the evidence of a verdict that no judge was needed for."""
-FLAT = "flat colour"
-"""The rule about all images; those about layouts are of the judges of layouts."""
+RULE = "rule"  # In the evidence of a verdict that no judge was needed for
+FLAT = "flat colour"  # The rule about all images; those about layouts are of the judges of layouts
 
 
 def score_problem(verdict: Verdict | Unscored, score: float | None) -> str | None:

@@ -9,12 +9,8 @@ from formalimg.reports.tables.model import Cell, Column, ColumnType, Number, as_
 from formalimg.stats.observations import Generalizability, Interval, MissingPolicy, Summary
 from formalimg.types import Benchmark, Table
 
-NOTHING = "–"
-"""Stands for an unknown number."""
-
-INCOMPLETE = "†"
-"""Marks a number for which some images were not scored."""
-
+NOTHING = "–"  # Stands for an unknown number
+INCOMPLETE = "†"  # Marks a number for which some images were not scored
 INCOMPLETE_NOTE = f"{INCOMPLETE} not all images were scored."
 BOUNDS_NOTE = f"{INCOMPLETE} not all images were scored. ↓ the number if all of the others failed, ↑ if all passed."
 
