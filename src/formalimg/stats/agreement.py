@@ -61,9 +61,6 @@ def consistency(
         items: the item of each case, where items have several cases, such as the questions about one image; their
             answers are not independent. None if each case is independent, and then the interval is Clopper-Pearson.
         confidence: of the interval.
-
-    Raises:
-        FormalimgError: if an answer or the confidence is invalid.
     """
     answers = validate_answers(pairs)
     names = item_ids(len(answers), items)
@@ -231,9 +228,6 @@ def complies(ratings: Iterable[int | None], rule: ComplianceRule = "mean") -> bo
 
     Returns:
         The verdict; None without ratings, and by majority also for a tie.
-
-    Raises:
-        FormalimgError: if a rating is not one of the five points, or the rule is unknown.
     """
     answered = [rating for rating in ratings if rating is not None]
     for rating in answered:

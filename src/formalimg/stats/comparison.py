@@ -189,9 +189,6 @@ def compare_paired(
         missing: how to treat images without a verdict: left out, or counted as failures (`fail`).
         confidence: of the interval.
         seed: of the permutation test, where it is not exact.
-
-    Raises:
-        FormalimgError: if an item is at different levels in the two runs, or an observation is invalid.
     """
     paired = pair_items(item_rates(first, missing), item_rates(second, missing))
     return paired.difference(levels, confidence=confidence, seed=seed)
@@ -328,7 +325,6 @@ def _t_interval(mean: float, error: MeanError, confidence: float, bounds: Interv
 def _build_paired_difference(
     values: Sequence[float], weights: Sequence[float], left_out: tuple[str, ...], confidence: float, seed: int
 ) -> PairedDifference:
-    """Build the weighted mean difference with its test and interval, without an estimate if there are no weights."""
     validate_confidence(confidence)
     wins, losses = sum(value > 0 for value in values), sum(value < 0 for value in values)
     if not weights:

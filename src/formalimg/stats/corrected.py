@@ -203,9 +203,6 @@ def corrected_rate(
         labelled: for each labelled image what the judge and what people say. Every image must have had the same
             chance to be labelled, or every image with the same answer of the judge.
         confidence: of the interval.
-
-    Raises:
-        FormalimgError: if the counts are impossible, or the labels cannot be of these images.
     """
     pairs = Counter(_validate_pair(pair) for pair in labelled)
     if not (judge_total > 0 and 0 <= judge_passes <= judge_total):

@@ -96,7 +96,6 @@ def summarize_corrected(
 def _combine_levels(
     weights: Mapping[int, float], by_level: Mapping[int, Sequence[LabelledObservation]], confidence: float
 ) -> CorrectedRate | None:
-    """Compute the corrected rate of weighted levels, or None if a level has no images or there are no labels."""
     if not all(by_level.get(level) for level in weights):
         return None
     levels = [_build_labelled_level(weight, by_level[level]) for level, weight in weights.items()]
@@ -260,7 +259,6 @@ def _mean_of_cell(cell: ScoreCell, confidence: float) -> CorrectedRate:
 
 
 def _human_variance(cell: ScoreCell) -> float:
-    """Return the variance of the human scores, with a pseudo-score added at each bound."""
     scores = [*(human for _, human in _labelled_pairs(cell)), 0.0, 1.0]
     mean = fsum(scores) / len(scores)
     return fsum((score - mean) ** 2 for score in scores) / (len(scores) - 1)

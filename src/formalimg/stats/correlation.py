@@ -61,9 +61,6 @@ def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
         items: for each case the item it belongs to. The interval is then the jackknife's over items, which holds for
             several cases of an item and for scores that are not normal. None if each case is independent, with
             Fisher's interval, which is for scores that are about normal.
-
-    Raises:
-        FormalimgError: if a score is not a number, or the confidence is invalid.
     """
     validate_confidence(confidence)
     both, names, left_out = keep_known_pairs(pairs, items)
@@ -146,10 +143,6 @@ def within_level_correlation(
         levels: the level of each case, or any other group within which to compare, such as a run and a level.
         items: for each case the item it belongs to, where items have several; items are left out whole.
         confidence: of the interval, which is the jackknife's over items.
-
-    Raises:
-        FormalimgError: if a score is not a number, the names are not as many as the pairs, or the confidence is
-            invalid.
     """
     validate_confidence(confidence)
     given_pairs = list(pairs)

@@ -56,9 +56,6 @@ def drift_evidence(second_pass: AnchorLook, looks: Sequence[AnchorLook]) -> Drif
     Args:
         second_pass: the second pass, compared with the first: the noise of the judge.
         looks: all later looks in their order, each compared with the first pass.
-
-    Raises:
-        FormalimgError: if more answers changed than were asked for.
     """
     values = [1.0, *drift_e_values(second_pass, looks)]
     return DriftEvidence(

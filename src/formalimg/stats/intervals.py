@@ -44,9 +44,6 @@ def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interva
         successes: how many of `n` succeeded.
         n: how many were tried, at least 1.
         confidence: how often the interval should cover the true rate, between 0 and 1.
-
-    Raises:
-        FormalimgError: if these are not counts, or not a confidence.
     """
     try:
         successes, n = operator.index(successes), operator.index(n)
@@ -131,7 +128,6 @@ def _binomial_deviance(count: float, expected: float) -> float:
 
 
 def _stirling_error(x: float) -> float:
-    """Return the error of Stirling's formula for log x!."""
     if x < 32:
         return lgamma(x + 1) - (x + 0.5) * log(x) + x - log(2 * pi) / 2
     square = x * x
@@ -300,7 +296,6 @@ def _value_items(values: Sequence[float], items: Sequence[Hashable] | None) -> S
 
 
 def _sum_clustered_squares(values: Sequence[float], names: Sequence[Hashable], mean: float) -> float:
-    """Return the sum of squared total deviations from the mean for each item."""
     apart: dict[Hashable, float] = {}
     for name, value in zip(names, values, strict=True):
         apart[name] = apart.get(name, 0.0) + value - mean

@@ -123,6 +123,5 @@ def tipping_point(leader: float, follower: float, errors: ErrorRates = NO_ERRORS
 
 
 def _rate_gap(difference: float, share: float, largest: float) -> float | None:
-    """Return the error gap that explains a difference, or None if it exceeds `largest`."""
     is_enough = difference <= share * largest + _ROUNDING
     return min(largest, difference / share) if is_enough and share > 0 else None

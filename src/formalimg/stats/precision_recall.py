@@ -89,9 +89,6 @@ def classification(
         confidence: of all intervals.
         resamples: number of bootstrap resamples for F1 and balanced accuracy.
         seed: of the bootstrap.
-
-    Raises:
-        FormalimgError: if an answer or the confidence is invalid.
     """
     config = bootstrap_config(confidence, resamples, seed)
     cases = validate_answers(pairs)
@@ -141,7 +138,6 @@ def sensitivity_specificity(
 def _name_cases(
     cases: Sequence[tuple[BinaryAnswer, BinaryAnswer]], items: Sequence[Hashable] | None
 ) -> list[tuple[Hashable, tuple[bool, bool]]]:
-    """Return the cases with known truth and answer, each with its item."""
     return [
         (name, (truth, prediction))
         for name, (truth, prediction) in zip(item_ids(len(cases), items), cases, strict=True)
@@ -150,7 +146,6 @@ def _name_cases(
 
 
 def _confusion_per_item(named: Sequence[tuple[Hashable, tuple[bool, bool]]]) -> Counter[Confusion]:
-    """Count the items with each confusion matrix."""
     kinds: Counter[Confusion] = Counter()
     for answers, count in group_items(named).items():
         kinds[_count_confusion(answers)] += count
@@ -184,7 +179,6 @@ def _bootstrap_metric(
     best: Sequence[_Counts],
     config: BootstrapConfig,
 ) -> Estimate:
-    """Compute a statistic of summed counts with its bootstrap interval."""
     if not kinds:
         return Estimate(None, None)
     return bootstrap_estimate(kinds, lambda draws: _of_sums(draws, statistic), worst, best, config)

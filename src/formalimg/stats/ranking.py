@@ -64,9 +64,6 @@ def spearman(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Has
             counted.
         confidence: of the interval.
         items: for each case the item it belongs to; None if each stands for itself.
-
-    Raises:
-        FormalimgError: if a score is not a number, or the confidence is invalid.
     """
     validate_confidence(confidence)
     both, names, left_out = keep_known_pairs(pairs, items)
@@ -183,9 +180,6 @@ def rank_agreement(levels: Mapping[int, ScorePairs], confidence: float = 0.95) -
         levels: for each level the two scores of each model, such as its rate by people and by the judge; None where
             one is missing.
         confidence: of the intervals.
-
-    Raises:
-        FormalimgError: if a score is not a number, or the confidence is invalid.
     """
     by_level = {level: spearman(pairs, confidence) for level, pairs in sorted(levels.items())}
     known_levels = [(rho.value, rho.n) for rho in by_level.values() if rho.value is not None]

@@ -68,10 +68,6 @@ def cronbach_alpha(
     Returns:
         Alpha with its interval. It is None for fewer than two raters or complete objects, and where the sums do not
         vary.
-
-    Raises:
-        FormalimgError: if a rating is not a number, objects have different numbers of raters, or the confidence is
-            invalid.
     """
     config = bootstrap_config(confidence, resamples, seed)
     rows = [tuple(row) for row in ratings]
@@ -172,9 +168,6 @@ def krippendorff_alpha(
     Returns:
         Alpha with its interval. It is None where nothing has two ratings, and where all ratings are the same: chance
         alone would then agree everywhere.
-
-    Raises:
-        FormalimgError: if a rating is not on the scale, or the scale or the confidence is invalid.
     """
     config = bootstrap_config(confidence, resamples, seed)
     if scale not in ("nominal", "ordinal", "interval"):

@@ -266,9 +266,6 @@ class AdaptiveTest:
             passed: how many of its scored images passed.
             counted: how many of its images are scored: as many as `needs` says.
             exhausted: whether it has no more images, because some cannot be scored; then there may be fewer.
-
-        Raises:
-            FormalimgError: if the test has ended, or it is not time to look.
         """
         needs = self.needs
         if needs is None:

@@ -225,7 +225,6 @@ def _wins_needed(trials: int, alpha: float) -> int:
 
 
 def _at_least(successes: int, trials: int, rate: float) -> float:
-    """Return the probability of at least `successes` successes."""
     if successes <= 0 or successes > trials or rate >= 1:
         return float(successes <= trials)
     if rate * trials <= successes:

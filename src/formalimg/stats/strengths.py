@@ -79,9 +79,6 @@ def bradley_terry(
         outcomes: the comparisons.
         confidence: of the intervals and ranks.
         prior: weight of the imagined comparison of each model with an average one; 0 for none.
-
-    Raises:
-        FormalimgError: if a model is compared with itself, or models fall apart into groups that were never compared.
     """
     validate_confidence(confidence)
     if not outcomes:

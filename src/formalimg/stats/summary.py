@@ -70,10 +70,6 @@ def summarize(
         confidence: of all intervals.
         resamples: number of bootstrap resamples per band.
         seed: of the bootstrap. The same observations and seed give the same numbers.
-
-    Raises:
-        FormalimgError: if an observation or an argument is invalid, or if a verdict is missing and `missing` is
-            "error".
     """
     validate_missing(missing)
     config = bootstrap_config(confidence, resamples, seed)
@@ -206,9 +202,6 @@ def missing_bounds(
         observations: one for each image that was to be scored.
         bands: groups of levels whose rates are averaged.
         epsilon: the rate to hold for G_ε; None to skip G_ε.
-
-    Raises:
-        FormalimgError: if an observation or an argument is invalid.
     """
     tallies = tally_items(observations)
     counts = {
@@ -249,9 +242,6 @@ def generalizability(rates: Mapping[int, float], epsilon: float) -> int:
     Args:
         rates: the rate of each level, 0 to 1; levels without a gap.
         epsilon: the rate to hold, 0 to 1.
-
-    Raises:
-        FormalimgError: if there is no level, a level is left out, or a number is not a rate.
     """
     validate_epsilon(epsilon)
     if not rates:

@@ -150,7 +150,6 @@ _Cell: TypeAlias = Sequence[Sequence[BinaryAnswer]]
 
 
 def _cells_with_answers(models: Sequence[ItemAnswers]) -> list[list[_Cell]]:
-    """Return the answered images of each model by item, for the items answered for all models."""
     answered = [
         {item: answers for item, images in model.items() if (answers := [image for image in images if image])}
         for model in models
@@ -182,7 +181,6 @@ def _variance_of(values: Sequence[float]) -> float:
 
 
 def _mean_variance(groups: Iterable[Sequence[float]]) -> float | None:
-    """Return the mean variance of groups with at least two values, or None if there are none."""
     variances = [_variance_of(group) for group in groups if len(group) > 1]
     return _mean_of(variances) if variances else None
 
