@@ -261,8 +261,9 @@ def _label_chances(threshold: float, of_image: float, raters: int) -> NDArray[np
     """Return the probability that most raters accept an image, over a grid of latent values."""
     import numpy as np
 
-    x, _ = _integration_grid()
-    accepts = _normal_cdf((threshold + sqrt(of_image) * x) / sqrt(1 - of_image))
+    x, weights = _integration_grid()
+    below = np.cumsum(weights) - weights / 2  # the normal distribution on the grid
+    accepts = np.interp((threshold + sqrt(of_image) * x) / sqrt(1 - of_image), x, below)
     chances = np.zeros_like(accepts)
     for yes in range(raters // 2 + 1, raters + 1):
         chances += comb(raters, yes) * accepts**yes * (1 - accepts) ** (raters - yes)
@@ -308,10 +309,3 @@ def _integration_grid() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     x = np.linspace(*_GRID[:2], int(_GRID[2]))
     weights = np.exp(-x * x / 2)
     return x, weights / weights.sum()
-
-
-def _normal_cdf(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    import numpy as np
-
-    x, weights = _integration_grid()
-    return np.interp(values, x, np.cumsum(weights) - weights / 2)
