@@ -15,8 +15,7 @@ from pydantic import BaseModel
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Failed, Generated, ImageResult, Refused, Usage
 from formalimg.models.providers.anthropic import open_anthropic_chat
-from formalimg.models.providers.openai import OpenAIChat, open_openai_chat, open_openai_images
-from formalimg.models.providers.openai_images import OpenAIImages
+from formalimg.models.providers.openai import OpenAIChat, OpenAIImages, open_openai_chat, open_openai_images
 from formalimg.models.providers.sdk import connect_openai
 from formalimg.types import ChatModel, ImageModel
 from tests.support.loopback import Dialect, Fault, Loopback, Wish, at_random, scripted

@@ -32,8 +32,7 @@ def find_certified_rates(run: RunRow, certificates: Sequence[JudgeCertificate]) 
     """Return the error rates of a run's judge on drawings, or None without a matching certificate."""
     for certificate in certificates:
         if _is_for_run(certificate, run) and not any(_judge_differences(run, certificate)):
-            errors = certified_errors(certificate)
-            return None if errors is None else errors.rates
+            return certified_errors(certificate)
     return None
 
 

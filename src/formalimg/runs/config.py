@@ -314,7 +314,7 @@ def images_url(url: str, folder: Path) -> str:
 
 
 def _check_url(url: str) -> str:
-    from formalimg.models.redaction import mask_secrets  # these here, because most runs need none
+    from formalimg.models.secrets import mask_secrets  # these here, because most runs need none
     from formalimg.runs.remote_image_store import check_url
 
     if mask_secrets(url) != url:

@@ -113,10 +113,10 @@ def _authors_texts(suite: str, protocol: Protocol) -> Path | None:
     """Return the folder of the suite authors' prompt texts, or None for the default protocol."""
     if protocol == "default":
         return None
-    from formalimg.benchmarks.download.texts import pulled_texts
+    from formalimg.benchmarks.download.texts import find_pulled_texts
     from formalimg.benchmarks.registry import suite as suite_of
 
-    return pulled_texts(suite_of(suite).source)
+    return find_pulled_texts(suite_of(suite).source)
 
 
 def model_of(model: str | ImageModel, options: Mapping[str, object] | None) -> ImageModel:

@@ -111,7 +111,6 @@ def _build_curve(name: str, study: GateCalibration, reached: Callable[[Threshold
 def _step_function(
     curve: Sequence[ThresholdResult], reached: Sequence[float | None]
 ) -> tuple[tuple[float, float | None], ...]:
-    """Return the points of a step function that is constant between neighbouring thresholds."""
     if not curve:
         return ()
     steps = [(curve[0].threshold, reached[0])]
