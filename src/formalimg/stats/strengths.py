@@ -95,7 +95,7 @@ def bradley_terry(
     ranks = _rank_ranges(strengths, covariance, confidence, count)
     models = []
     for name, at in index.items():
-        results = [
+        results: list[int] = [
             outcome.result if outcome.first == name else -outcome.result for outcome in outcomes if name in outcome[:2]
         ]
         spread = None if reach is None else reach * sqrt(max(covariance[at, at], 0.0))

@@ -143,12 +143,19 @@ _OWN_ITEMS = "ITEMS"  # Stands for a file that only its owner knows
 _WITHOUT_WORDS = "-without-words"  # How conditions end in which the model is given the layout alone
 
 
-def reproduction(run: StoredRun) -> tuple[tuple[str, ...], tuple[str, ...]]:
+class Reproduction(NamedTuple):
+    """Commands for reproducing a run, and notes on what they alone do not say."""
+
+    commands: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def reproduction(run: StoredRun) -> Reproduction:
     """Return the commands that repeat a run with the same images and judge, and notes on what else is needed."""
     manifest = run.manifest
     if manifest.imported:
         note = f"The answers were imported from {manifest.imported}; the images are not part of it."
-        return (), (note,)
+        return Reproduction((), (note,))
     selection = _selection_options(run)
     notes = [f"Made with {manifest.made_with}, begun {manifest.created}."]
     if selection is None:
@@ -165,7 +172,7 @@ def reproduction(run: StoredRun) -> tuple[tuple[str, ...], tuple[str, ...]]:
             notes.append(f"The {role} {party.name} had the settings {settings_text(party.settings)}.")
     if manifest.layouts:
         notes.append(f"Layouts were given to the model: {manifest.layouts}.")
-    return (shlex.join(words),) if unprintable is None else (), tuple(notes)
+    return Reproduction((shlex.join(words),) if unprintable is None else (), tuple(notes))
 
 
 def _setting_options(manifest: RunManifest) -> list[str]:
