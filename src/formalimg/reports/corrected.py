@@ -174,7 +174,6 @@ def _measure_image(
 def _correct_means(
     images: Sequence[_MeasuredImage], suite: Benchmark, confidence: float
 ) -> tuple[dict[int, CorrectedNumber], CorrectedNumber]:
-    """Return the corrected mean of each level and of all images."""
     by_level: dict[int, list[_MeasuredImage]] = {level: [] for level in sorted({image.level for image in images})}
     for image in images:
         by_level[image.level].append(image)

@@ -22,9 +22,8 @@ from formalimg.runs.folder import GATE_LOOKS, LOOKS, RESTARTS
 from formalimg.runs.image_store import write_run_file
 from formalimg.runs.manifest import Identity, utc_now
 from formalimg.runs.plan import judge_key
-from formalimg.stats.non_inferiority import GateDecision, GateOutcome, look_alpha
 from formalimg.stats.sequential import LOOK_EVERY, AdaptiveDesign, AdaptiveTest
-from formalimg.stats.sequential_pairs import PairedDesign, PairedTest
+from formalimg.stats.sequential_pairs import GateDecision, GateOutcome, PairedDesign, PairedTest, look_alpha
 from formalimg.types import Judge
 
 _MAX_BYTES = 10_000_000  # As much of a file is read: a run folder may come from anywhere

@@ -39,7 +39,7 @@ from formalimg.judges.certificates.measurement import (
 )
 from formalimg.judges.observations import served_models
 from formalimg.models.spending import Spending
-from formalimg.stats.drift import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
+from formalimg.stats.judge_error import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
 from formalimg.types import Item, Judge, Setting, Unscored
 
 ANCHOR_FILE = "anchor.json"
