@@ -22,8 +22,7 @@ from formalimg.scenes.scene import Scene
 MAX_READ = 2_000
 """The most characters that are read as a formula: a longer text has more objects than anybody can judge."""
 
-_FREE = "natural"
-"""The vocabulary of free English."""
+_FREE = "natural"  # The vocabulary of free English
 
 
 def read_formula(
@@ -46,7 +45,6 @@ def read_formula(
 
 
 def _is_decided(spec: QuestionSpec) -> bool:
-    """Return whether boxes and colours decide a formula, so that no relation such as "wearing" needs a judge."""
     return spec.formula is not None and all(
         atom.predicate == STYLE_PREDICATE or Scene.always_decides(atom) for atom in atoms(spec.formula.formula)
     )
