@@ -25,7 +25,7 @@ from formalimg import Scene, load, parse, verify
 from formalimg.drawing.icon_scene import draw
 from formalimg.logic.soft_score.best_binding import best_binding
 from formalimg.rewards.result import RewardScore
-from formalimg.rewards.reward_models import choose_models
+from formalimg.rewards.reward_functions import choose_models
 from formalimg.rewards.scorer import Scorer
 
 ROUNDS = 5

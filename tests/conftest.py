@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from formalimg.benchmarks import loader
 from formalimg.models import registry, secrets
-from tests.support import sizes
+from tests.support import remote_models, sizes
 
 # As the command line does, and before numpy loads: threads of its own would only be in the way of the other tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -86,6 +86,12 @@ def no_preflight() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORMALIMG_PREFLIGHT", "no")
         yield
+
+
+@pytest.fixture(name="stand_alone")
+def _stand_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty folder and cache, no settings of this machine, and planted keys: see `remote_models.stand_alone`."""
+    remote_models.stand_alone(monkeypatch, tmp_path)
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,8 @@ import argparse
 import csv
 from pathlib import Path
 
-from formalimg.reports.figures.figure_files import write_figures
-from formalimg.reports.figures.line_charts import LinePanel, PanelChart, panel_chart
-from formalimg.reports.figures.series import Point, Series, numbered_style
+from formalimg.reports.figures.plots import LinePanel, PanelChart, Point, Series, numbered_style, panel_chart
+from formalimg.reports.figures.svg import write_figures
 
 PANELS = {"Easy": "Easy", "Medium": "Medium", "Hard": "Hard", "unread": "not read"}
 """Columns of a log, and what stands above their panels."""

@@ -115,8 +115,8 @@ def run(
     Raises:
         FormalimgError: if an argument is not valid, or there is no judge; the message says what to do.
     """
-    given = locals()
-    return _execute(given, model_of(model, model_options), is_new=folder is None and is_function(judge))
+    arguments = locals()
+    return _execute(arguments, model_of(model, model_options), is_new=folder is None and is_function(judge))
 
 
 @checks_types(generate="formalimg.run takes models by name")
@@ -172,13 +172,13 @@ def evaluate(  # noqa: D417  # `run` describes the others
     Raises:
         FormalimgError: as for `run`.
     """
-    given = locals()
+    arguments = locals()
     from formalimg.models.python_function import wrap_function
 
     model = wrap_function(
         generate, name=name, arguments=model_options, settings=settings, batch=batch, concurrency=concurrency
     )
-    return _execute(given, model, is_new=folder is None)
+    return _execute(arguments, model, is_new=folder is None)
 
 
 @checks_types()
@@ -212,65 +212,65 @@ def judge(
 
     if not isinstance(run, str | Path | Evaluation):
         raise FormalimgError(f"run cannot be {run!r}: give a run folder, or what an earlier call returned")
-    place = run.folder if isinstance(run, Evaluation) else Path(run)
-    manifest = Evaluation(place).run.manifest
+    folder = run.folder if isinstance(run, Evaluation) else Path(run)
+    manifest = Evaluation(folder).run.manifest
     by = judge_of(manifest.suite, manifest.model.name, judge, judge_options, protocol, manifest.task, making=False)
     title = f"judging {manifest.suite}, {manifest.model.name}, by {by.instance.name}"
-    done = judge_images(place, by, title, _script_output(progress, on_progress), budget=budget)
-    return _evaluation(place, done, by.instance)
+    final_progress = judge_images(folder, by, title, _script_output(progress, on_progress), budget=budget)
+    return _evaluation(folder, final_progress, by.instance)
 
 
-def _execute(given: Mapping[str, Any], model: ImageModel, *, is_new: bool) -> Evaluation:
+def _execute(arguments: Mapping[str, Any], model: ImageModel, *, is_new: bool) -> Evaluation:
     """Execute a run from the arguments of an API call, in a new folder if `is_new`."""
-    by = judge_of(given["suite"], model.name, given["judge"], given["judge_options"], given["protocol"])
-    folder, adaptive = given["folder"], given["adaptive"]
-    if given["against"] is not None and adaptive is False:
+    by = judge_of(arguments["suite"], model.name, arguments["judge"], arguments["judge_options"], arguments["protocol"])
+    folder, adaptive = arguments["folder"], arguments["adaptive"]
+    if arguments["against"] is not None and adaptive is False:
         raise FormalimgError("a run is compared with another one look by look: give adaptive=True too")
-    own = {each.name: given[each.name] for each in fields(RunOptions) if each.name in given}
-    own |= {"rewriter": rewriter_of(given["rewriter"]), "budget": _budget(given["budget"])}
-    own |= {"runs": _runs(folder), "folder": None if folder is None else Path(folder)}
-    options = RunOptions(**own)
+    options_by_name = {option.name: arguments[option.name] for option in fields(RunOptions) if option.name in arguments}
+    options_by_name |= {"rewriter": rewriter_of(arguments["rewriter"]), "budget": _budget(arguments["budget"])}
+    options_by_name |= {"runs": _runs(folder), "folder": None if folder is None else Path(folder)}
+    options = RunOptions(**options_by_name)
     options.safeguards((), _log.warning)  # which refuses wrong numbers before anything is written
     prepared = prepare_run(options, Reopenable.here(model), [by])
     style = prepared.config.condition.style
     title = prepared.title + (f", {style} style text" if style != "none" else "")
-    output = _script_output(given["progress"], given["on_progress"])
-    with _new_folder(_dated(prepared.folder)) if is_new else contextlib.nullcontext(prepared.folder) as place:
-        prepared = replace(prepared, folder=place)
-        (done,) = prepared.execute(output, title)
-    return _evaluation(prepared.folder, done, by.instance)
+    output = _script_output(arguments["progress"], arguments["on_progress"])
+    with _new_folder(_dated(prepared.folder)) if is_new else contextlib.nullcontext(prepared.folder) as new_folder:
+        prepared = replace(prepared, folder=new_folder)
+        (final_progress,) = prepared.execute(output, title)
+    return _evaluation(prepared.folder, final_progress, by.instance)
 
 
-def _evaluation(folder: Path, done: Progress, judge: Judge) -> Evaluation:
+def _evaluation(folder: Path, final_progress: Progress, judge: Judge) -> Evaluation:
     from formalimg.reports.results.result import Evaluation  # here, because commands print tables instead
 
-    return Evaluation(folder, done, Identity(judge.name, judge.settings))
+    return Evaluation(folder, final_progress, Identity(judge.name, judge.settings))
 
 
 def _script_output(progress: bool, on_progress: ProgressCallback | None) -> Output:
     """Return the output for an API call, with optional progress display and user callback."""
-    own = on_progress or (lambda _: None)
+    callback = on_progress or (lambda _: None)
 
     @contextlib.contextmanager
-    def shown(title: str, _: Callable[[], str]) -> Iterator[ProgressCallback]:
+    def open_display(title: str, _: Callable[[], str]) -> Iterator[ProgressCallback]:
         if not progress:
-            yield own
+            yield callback
             return
         from formalimg.runs.progress import script_progress
 
         with script_progress(title) as show:
 
-            def both(now: Progress) -> None:
-                show(now)
-                own(now)
+            def report_progress(current: Progress) -> None:
+                show(current)
+                callback(current)
 
-            yield both
+            yield report_progress
 
-    return Output(shown)
+    return Output(open_display)
 
 
-def _dated(place: Path) -> Path:
-    return place.with_name(f"{place.name}-{datetime.now():%Y%m%d-%H%M%S}")
+def _dated(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}-{datetime.now():%Y%m%d-%H%M%S}")
 
 
 def _runs(folder: str | Path | None = None) -> Path:
@@ -280,11 +280,11 @@ def _runs(folder: str | Path | None = None) -> Path:
     return load_defaults().runs.value if folder is None else Path()
 
 
-def _budget(given: float | None) -> float | None:
+def _budget(budget: float | None) -> float | None:
     """Return the given budget, or the configured one if None; an infinite budget means no limit."""
     from formalimg.runs.defaults.settings import load_defaults
 
-    budget = load_defaults().budget.value if given is None else given
+    budget = load_defaults().budget.value if budget is None else budget
     return None if budget is not None and math.isinf(budget) else budget
 
 

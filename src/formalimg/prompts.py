@@ -17,11 +17,8 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+[0-9]?|[A-Z])\}")
 
 _HEADER = re.compile(r"(version|optional|aliases|instead): *(.*)")
 
-_OPENING, _CLOSING = "\ue000", "\ue001"
-"""Stand for braces that a text doubles, until its placeholders are filled."""
-USER_LINE = "\n[user]\n"
-"""A line of its own that ends the system message of a prompt."""
-
+_OPENING, _CLOSING = "\ue000", "\ue001"  # Stand for braces that a text doubles, until its placeholders are filled
+USER_LINE = "\n[user]\n"  # A line of its own that ends the system message of a prompt
 _ORIGIN = "origin: "
 _USERS, _AUTHORS = "the user's own", "of the authors"
 _BRACES = {_OPENING: "{", _CLOSING: "}"}
@@ -54,7 +51,7 @@ class Prompt:
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Return the text with the placeholders replaced; braces within values are preserved."""
-        return _FILLED.sub(lambda found: values[found[1]] if found[1] else _BRACES[found[0]], self.text)
+        return _FILLED.sub(lambda match: values[match[1]] if match[1] else _BRACES[match[0]], self.text)
 
     def __str__(self) -> str:
         return f"{self.name}, {self.version}"
@@ -75,22 +72,24 @@ def is_replaced(prompt: str) -> bool:
     return is_users(prompt) or is_authors(prompt)
 
 
-def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
+def load_prompts(folder: Path, user_folder: Path | None = None) -> dict[str, Prompt]:
     """Load the built-in prompts in a folder by name, replaced by the user's own prompts where they exist."""
     prompts = {path.stem: _ours(path) for path in sorted(folder.glob("*.txt"))}
-    if own is None:
+    if user_folder is None:
         return prompts
-    if not own.is_dir():
-        raise PromptError(f"there is no folder {own}: name a folder with prompts such as {next(iter(prompts))}.txt")
-    for path in sorted(own.glob("*.txt")):
+    if not user_folder.is_dir():
+        raise PromptError(
+            f"there is no folder {user_folder}: name a folder with prompts such as {next(iter(prompts))}.txt"
+        )
+    for path in sorted(user_folder.glob("*.txt")):
         if path.stem in prompts:
             prompts[path.stem] = _stand_in(path, prompts[path.stem])
         elif path.read_bytes().startswith(_ORIGIN.encode()):
             continue  # nobody named it by hand
         elif (near := get_close_matches(path.stem, prompts, 1, 0.8)) and _have_one_role(near[0], path.stem):
             # The folder may hold texts for others as well; but what looks like one of ours is a slip.
-            known = ", ".join(prompts)
-            raise PromptError(f"{path} replaces no prompt: did you mean {near[0]}.txt? Known are {known}")
+            names = ", ".join(prompts)
+            raise PromptError(f"{path} replaces no prompt: did you mean {near[0]}.txt? Known are {names}")
     return prompts
 
 
@@ -163,22 +162,22 @@ def _with_our_names(text: str, aliases: Mapping[str, str]) -> str:
     """
     if "{{" in text:
         text = text.replace("{{", _OPENING).replace("}}", _CLOSING)
-    return _PLACEHOLDER.sub(lambda found: f"{{{aliases.get(found[1], found[1])}}}", text)
+    return _PLACEHOLDER.sub(lambda match: f"{{{aliases.get(match[1], match[1])}}}", text)
 
 
 def _parted(text: str) -> tuple[dict[str, str], str]:
     """Split a prompt file into its header fields and its text."""
     header: dict[str, str] = {}
     lines = text.splitlines()
-    while lines and (found := _HEADER.fullmatch(lines[0].strip())):
-        header[found[1]] = found[2].strip()
+    while lines and (match := _HEADER.fullmatch(lines[0].strip())):
+        header[match[1]] = match[2].strip()
         del lines[0]
     return header, "\n".join(lines).strip()
 
 
-def _have_one_role(name: str, other: str) -> bool:
+def _have_one_role(name: str, second_name: str) -> bool:
     """Return whether two prompt names denote the same role, by their first word or the word after `published`."""
-    first, second = (re.split("[-_ ]", each) for each in (name, other))
+    first, second = (re.split("[-_ ]", words) for words in (name, second_name))
     if first[0] != second[0]:
         return False
     return first[0] != "published" or bool(get_close_matches("".join(first[1:2]), second[1:2], 1, 0.6))

@@ -22,8 +22,7 @@ from formalimg.benchmarks import registry
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS
 from formalimg.benchmarks.conceptmix.benchmark import ConceptMix
 from formalimg.benchmarks.conceptmix.spec import CATEGORIES
-from formalimg.benchmarks.export.provenance import PublisherInfo
-from formalimg.benchmarks.export.suite_export import export_suite
+from formalimg.benchmarks.export.suite_export import PublisherInfo, export_suite
 from formalimg.benchmarks.hooks import format_level
 from formalimg.benchmarks.items_file import decode_item, encode_item, write_items
 from formalimg.benchmarks.loader import load
@@ -33,7 +32,7 @@ from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
 from formalimg.models.python_function import CallableModel
 from formalimg.reports.comparison import compare
-from formalimg.reports.figures.bar_charts import item_figures
+from formalimg.reports.figures.charts import item_figures
 from formalimg.reports.figures.runs import comparison_figures
 from formalimg.reports.report import render, write_html
 from formalimg.types import Benchmark, Item

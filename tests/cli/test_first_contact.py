@@ -12,8 +12,9 @@ from PIL import Image
 
 from tests.support.command import Result, formalimg
 from tests.support.loopback import Asked, Fault, Loopback
-from tests.support.remote_models import stand_alone
 from tests.support.seeing_server import clause_answer, found, seen_box, shown, word_answer
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 NOTHING_BEGUN = "(nothing was begun; --no-preflight, in Python preflight=False, skips this check)"
 ASKED_FOR_A_BOX = "shown a drawing of a red bottle at the lower left and asked where the bottle is, openai/looker "
@@ -23,11 +24,6 @@ PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "troubleshooting.md").re
 """The page with the table of all this."""
 
 Reply = Callable[[Asked], str]
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def _run(server: Loopback, *more: str, suite: str = "knolling", model: str = "builtin/oracle") -> Result:

@@ -11,7 +11,8 @@ from tests.reports.counterfactual_runs import scored_item
 from tests.support.command import formalimg
 from tests.support.loopback import Loopback
 from tests.support.models import speckled
-from tests.support.remote_models import stand_alone
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 ITEM = scored_item("optics-004", 1, ["integrity", "logic", "logic", "assessment"])
 ANSWER = (
@@ -20,11 +21,6 @@ ANSWER = (
 )
 PAPER, CODE = " 0.42 ", " 0.56 "
 """(3 + 8)/26 with one weight for each dimension, (3 + 8 + 8)/34 with one for each question."""
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def _run(home: Path, *more: str, judge: str = "openai/gemini") -> str:

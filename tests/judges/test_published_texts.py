@@ -33,8 +33,10 @@ from tests.judges.test_protocols import KNOLLING, image
 from tests.support.concept_items import CAT, concept_item
 from tests.support.loopback import Loopback
 from tests.support.published_scripts import authors_scripts, script_text, write_scripts
-from tests.support.remote_models import answers, request, stand_alone
+from tests.support.remote_models import answers, request
 from tests.support.score_items import RISES, SHARP, score_item
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 LIFTED = "(forall ?c (or (HasColor ?c 'black') (not (Is ?c 'cat'))))"
 NATURAL = Item(
@@ -48,11 +50,6 @@ KNOLLING_PROMPTS, NATURAL_PROMPTS = (
     "src/tasks/knolling/prompts/prompts.py",
     "src/tasks/natural/prompts/prompts.py",
 )
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 @pytest.fixture

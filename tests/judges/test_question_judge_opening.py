@@ -9,14 +9,10 @@ import pytest
 from formalimg.benchmarks.conceptmix.judge import QuestionJudge
 from formalimg.errors import FormalimgError
 from formalimg.judges.factory import open_judge
-from tests.support.remote_models import stand_alone
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 CHAT = "openai/gpt-4o"
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def test_conceptmix_asks_a_chat_model_questions(tmp_path: Path) -> None:

@@ -10,15 +10,11 @@ from formalimg.benchmarks.cfworld.judge import ScoreJudge
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
 from formalimg.judges.factory import open_judge
-from tests.support.remote_models import stand_alone
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 CHAT = "openai/gpt-4o"
 QWEN = "openai/Qwen/Qwen3-VL-8B-Instruct"
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 @pytest.mark.parametrize("name", [name for name in suite_names() if suite(name).has_scores])

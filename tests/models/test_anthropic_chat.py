@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from pydantic import BaseModel, Field
@@ -12,7 +11,9 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import Answered, CallError, Completion, Unanswered, Usage
 from formalimg.models.providers.anthropic import AnthropicChat, open_anthropic_chat
 from tests.support.loopback import Asked, Fault, Loopback, scripted
-from tests.support.remote_models import CONVERSATION, IMAGE, PLANTED, stand_alone, wait_for
+from tests.support.remote_models import CONVERSATION, IMAGE, PLANTED, wait_for
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 NAME = "claude-sonnet-5"
 SCHEMA = {"type": "object", "properties": {"seen": {"type": "boolean"}}, "required": ["seen"]}
@@ -21,11 +22,6 @@ SCHEMA = {"type": "object", "properties": {"seen": {"type": "boolean"}}, "requir
 class Seen(BaseModel):
     seen: bool
     how_sure: int = Field(ge=0, le=10)
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def _provider(server: Loopback, **options: str) -> AnthropicChat:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.models.base import CallError, Failed
-from formalimg.models.providers.hf import open_hf_images
-from formalimg.models.providers.threads import ThreadCall
+from formalimg.models.providers.hf import ThreadCall, open_hf_images
 from formalimg.types import ImageModel
 from tests.support.loopback.hostile import Answer, HostileServer, drip, whole
 from tests.support.remote_calls import CALLERS, plant_keys, why_it_failed

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from formalimg.models.base import Answered, CallError, Completion, Message, Reply, Unanswered, Usage
 from formalimg.models.options import Options
-from formalimg.models.providers.gemini import GeminiChat, open_gemini_chat, open_gemini_client, token_usage
+from formalimg.models.providers.gemini import GeminiChat, _token_usage, open_gemini_chat, open_gemini_client
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.loopback.gemini import GEMINI
 from tests.support.remote_models import CONVERSATION, IMAGE, PLANTED, stand_alone, wait_for
@@ -55,7 +55,7 @@ def test_what_is_not_counted_counts_nothing() -> None:
     from google.genai.types import GenerateContentResponse
 
     for counted, expected in [({}, Usage()), ({"thoughtsTokenCount": 7}, Usage(0, 7)), (None, Usage())]:
-        assert token_usage(GenerateContentResponse.model_validate({"usageMetadata": counted})) == expected
+        assert _token_usage(GenerateContentResponse.model_validate({"usageMetadata": counted})) == expected
 
 
 def test_rules_words_and_images_go_where_they_belong() -> None:

@@ -18,9 +18,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Usage
 from formalimg.models.providers.http import (
     Endpoint,
-    ErrorResponse,
     download_image,
-    error_from_response,
     json_object,
     one_line,
     plain_fields,
@@ -40,7 +38,7 @@ WHOM = Endpoint("acme/painter", "ACME_KEY", "https://acme.example/v1")
 
 
 def _fault(status: int, code: str = "", message: str = "") -> str:
-    meant = error_from_response(ErrorResponse(status, code, message, {}), WHOM)
+    meant = WHOM.error(status, code, message, {})
     return meant.kind if isinstance(meant, CallError) else "ends the run"
 
 
@@ -66,7 +64,7 @@ def test_meanings(status: int, code: str, message: str, expected: str) -> None:
 
 @given(st.integers(400, 599), ANY_TEXT, ANY_TEXT)
 def test_every_rejection_means_something_in_one_line(status: int, code: str, message: str) -> None:
-    meant = error_from_response(ErrorResponse(status, code, message, {}), WHOM)
+    meant = WHOM.error(status, code, message, {})
     assert isinstance(meant, CallError | FormalimgError)
     assert str(meant).isprintable()
     assert len(str(meant)) < 600

@@ -17,7 +17,7 @@ from formalimg.models.secrets import image_without_keys
 from formalimg.runs.inspection import inspect
 
 KEY = "planted-Q7x2-key-4711-abcdefgh"
-ECHOES = [KEY, base64.b64encode(f"Bearer {KEY}".encode()).decode(), KEY[::-1], "sk-proj-abcdefgh12345678"]
+ECHOES = [KEY, base64.b64encode(f"Bearer {KEY}".encode()).decode(), "sk-proj-abcdefgh12345678"]
 
 
 @pytest.fixture(autouse=True)

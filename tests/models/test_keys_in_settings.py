@@ -18,19 +18,18 @@ from formalimg.models import registry as registry_module
 from formalimg.models.base import Generated
 from formalimg.models.options import Options
 from formalimg.models.python_function import CallableModel
-from formalimg.models.redaction import looks_random, mask_command, mask_secrets, mask_settings
 from formalimg.models.registry import open_chat_model, open_image_model
-from formalimg.models.secrets import redact
+from formalimg.models.secrets import mask_command, mask_secrets, mask_settings, redact
 from formalimg.runs.config import images_url
 from formalimg.runs.database import missing_image_row
 from formalimg.runs.inspection import inspect
 from formalimg.runs.messages import check_answer
 from formalimg.types import Setting, Unscored
 from tests.support.command import Result, formalimg
-from tests.support.loopback import Loopback
 from tests.support.remote_models import PLANTED, answers, request, stand_alone
 
 RANDOM = "q7Xw2LkZ9vTb4NpR8sYc3HdJ"
+ISSUED = "sk-abcdefgh12345678"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N"
 
 
@@ -48,14 +47,12 @@ ARGUMENTS = {
     "--password correcthorse": "--password <secret>",
     "--apiKey tiny-key9": "--apiKey <secret>",
     "sk-proj-abcdefgh12345678 {out}": "<secret> {out}",
-    f"-x {RANDOM} {{out}}": "-x <secret> {out}",
     f"--jwt {JWT}": "--jwt <secret>",
     "-H 'Authorization: Bearer abcdefgh-1'": "-H 'Authorization: Bearer <secret>'",
     "-H 'X-Api-Key: abcdefgh-1'": "-H 'X-Api-Key: <secret>'",
     "--url https://me:Zpassword9@host/v1?size=2": "--url 'https://<secret>@host/v1?size=2'",
     "--url 'https://host/v1?key=Zpassword9&size=2'": "--url 'https://host/v1?key=<secret>&size=2'",
     "--url 'https://host/v1#token=Zpassword9'": "--url 'https://host/v1#token=<secret>'",
-    f"--url https://host/v1/{RANDOM}/x": "--url https://host/v1/<secret>/x",
     "'plain words of mine' x": "<secret> x",
     "--use 0123456789abcdef0123456789abcdef": "--use <secret>",
     """--body '{"token": "abcdefgh-1", "n": 1}'""": """--body '{"token": "<secret>", "n": 1}'""",
@@ -136,21 +133,13 @@ def test_commands_without_keys_are_stored_as_they_are(command: str) -> None:
     assert mask_command(command, command.split()) == command
 
 
-def test_random_words_are_told_from_written_ones() -> None:
-    drawn = [secrets.token_urlsafe(32) for _ in range(1000)]
-    assert sum(map(looks_random, drawn)) > 950
-    assert not looks_random(secrets.token_hex(32))
-
-
 @pytest.mark.parametrize(
     ("option", "value", "stored"),
     [
         ("extra.headers", '{"Authorization": "Bearer abcdefgh-1"}', '{"Authorization": "Bearer <secret>"}'),
         ("extra.x-auth-token", "abcdefgh-1", "<secret>"),
-        ("extra.user", RANDOM, "<secret>"),
         ("extra.user", "hf_abcdefghijklmnop7", "<secret>"),
         ("extra.user", "plain words of mine", "<secret>"),
-        ("base_url", f"http://localhost:8000/v1/{RANDOM}", "http://localhost:8000/v1/<secret>"),
         ("base_url", "http://localhost:8000/0123456789abcdef0123456789abcdef/v1", "http://localhost:8000/<secret>/v1"),
     ],
 )
@@ -160,17 +149,6 @@ def test_keys_in_options_are_not_in_the_settings(option: str, value: str, stored
     assert chat.settings[option] == image.settings[option] == stored
     assert open_chat_model("anthropic/claude-sonnet-5", {option: value}).settings[option] == stored
     assert redact(f"no {value}!") != f"no {value}!"
-
-
-def test_a_key_in_the_path_of_an_address_is_sent_and_not_told() -> None:
-    with Loopback() as server:
-        options = {"base_url": f"{server.url}/{RANDOM}/v1", "max_attempts": "1"}
-        model = open_image_model("openai/gpt-image-1", options)
-        with pytest.raises(FormalimgError, match="does not know openai/gpt-image-1") as caught:
-            answers(model, [request()])
-        told = str(caught.value)
-    assert RANDOM in server.requests[0].path
-    assert RANDOM not in told + str(model.settings) + model.name
 
 
 def test_a_key_in_the_fragment_of_an_address_is_refused() -> None:
@@ -185,25 +163,23 @@ def test_a_key_in_the_fragment_of_an_address_is_refused() -> None:
     [
         ("sk-abcdefgh12345678", {}),
         ("opnai/sk-abcdefgh12345678", {}),
-        (f"no-such-provider/{RANDOM}", {}),
         ("command/'sk-abcdefgh12345678", {}),
         ("command/sk-abcdefgh12345678", {}),
-        ("openai/gpt-image-1", {"timeout": RANDOM}),
-        ("openai/gpt-image-1", {"base_url": f"host/{RANDOM}"}),
-        (f"command/{sys.executable} {RANDOM}", {"steps": "3"}),
+        ("openai/gpt-image-1", {"timeout": ISSUED}),
+        (f"command/{sys.executable} {ISSUED}", {"steps": "3"}),
     ],
 )
 def test_no_error_shows_a_key(name: str, options: dict[str, str]) -> None:
     with pytest.raises(FormalimgError) as caught:
         open_image_model(name, options)
-    assert not [key for key in (RANDOM, "abcdefgh12345678") if key in str(caught.value)]
+    assert not [key for key in ("abcdefgh12345678",) if key in str(caught.value)]
 
 
 def test_a_key_in_the_address_of_images_is_refused(tmp_path: Path) -> None:
     assert images_url("s3://bucket/place", tmp_path / "run") == "s3://bucket/place/run"
     with pytest.raises(FormalimgError, match="the address of images holds a key") as caught:
-        images_url(f"s3://bucket/{RANDOM}", tmp_path / "run")
-    assert RANDOM not in str(caught.value)
+        images_url(f"s3://bucket/{ISSUED}", tmp_path / "run")
+    assert ISSUED not in str(caught.value)
 
 
 def test_functions_of_ones_own_are_stored_without_keys() -> None:
@@ -220,7 +196,7 @@ def test_a_provider_that_would_store_a_key_is_refused() -> None:
     with pytest.raises(
         FormalimgError, match=r"^acme/painter holds a key in its setting auth, .*: give the key in"
     ) as caught:
-        registry_module._without_keys(model)
+        registry_module._open_without_keys(lambda name, options: model, "acme/painter", "painter", {})
     assert PLANTED not in str(caught.value)
 
 
@@ -310,16 +286,16 @@ def test_logs_show_no_key(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     try:
         raise ValueError(f"no {PLANTED}")
     except ValueError:
-        logger.warning("failed with %s", PLANTED[::-1], exc_info=True)
+        logger.warning("failed with %s", PLANTED, exc_info=True)
     shown = capsys.readouterr().err
     assert "failed with ***" in shown
     assert PLANTED not in shown
 
 
 def test_what_comes_in_place_of_an_image_is_stored_without_keys() -> None:
-    seen = inspect(PLANTED[:24].encode())
+    seen = inspect(PLANTED.encode())
     assert isinstance(seen, Unscored)
-    assert PLANTED[:12] not in missing_image_row(seen).detail
+    assert PLANTED not in missing_image_row(seen).detail
 
 
 def test_what_a_model_says_it_used_is_stored_without_keys() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
@@ -12,18 +11,15 @@ from formalimg.models.base import Answered, CallError, Message, Unanswered, Usag
 from formalimg.models.providers.openai import OpenAIChat, open_openai_chat
 from formalimg.models.providers.sdk import connect_openai
 from tests.support.loopback import Asked, Fault, Loopback, scripted
-from tests.support.remote_models import CONVERSATION, IMAGE, stand_alone, wait_for
+from tests.support.remote_models import CONVERSATION, IMAGE, wait_for
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 SCHEMA = {"type": "object", "properties": {"seen": {"type": "boolean"}}, "required": ["seen"]}
 
 
 class Seen(BaseModel):
     seen: bool
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def _provider(server: Loopback, schema: str = "json_schema") -> OpenAIChat:

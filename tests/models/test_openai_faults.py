@@ -15,15 +15,16 @@ from pydantic import BaseModel
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Failed, Generated, ImageResult, Refused, Usage
 from formalimg.models.providers.anthropic import open_anthropic_chat
-from formalimg.models.providers.openai import OpenAIChat, open_openai_chat, open_openai_images
-from formalimg.models.providers.openai_images import OpenAIImages
+from formalimg.models.providers.openai import OpenAIChat, OpenAIImages, open_openai_chat, open_openai_images
 from formalimg.models.providers.sdk import connect_openai
 from formalimg.types import ChatModel, ImageModel
 from tests.support.loopback import Dialect, Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.images import painted
 from tests.support.loopback.openai import OPENAI
-from tests.support.remote_models import CONVERSATION, PLANTED, answers, request, stand_alone, wait_for
+from tests.support.remote_models import CONVERSATION, PLANTED, answers, request, wait_for
 from tests.support.sizes import tries
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 EVERY = [
     ("429", "busy"),
@@ -39,11 +40,6 @@ EVERY = [
     ("400", "rejected"),
     ("422", "rejected"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def _paint_failing(server: Loopback, timeout: float = 0.3) -> CallError:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
 
 import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Generated, Refused, Usage
 from formalimg.models.image_provider import ImageCompletion
-from formalimg.models.providers.openai import open_openai_images
-from formalimg.models.providers.openai_images import OpenAIImages, read_image
+from formalimg.models.providers.openai import OpenAIImages, open_openai_images, read_image
 from formalimg.models.providers.sdk import connect_openai
 from tests.support.loopback import Loopback, Wish, scripted
 from tests.support.loopback.images import animated, painted, plain
-from tests.support.remote_models import IMAGE, PLANTED, answers, request, stand_alone, wait_for
+from tests.support.remote_models import IMAGE, PLANTED, answers, request, wait_for
 
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 
 def _paint(

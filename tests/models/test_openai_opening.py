@@ -14,16 +14,13 @@ from formalimg.errors import FormalimgError
 from formalimg.models.providers.anthropic import open_anthropic_chat
 from formalimg.models.providers.openai import open_openai_chat, open_openai_images
 from tests.support.loopback import Loopback
-from tests.support.remote_models import answers, request, stand_alone
+from tests.support.remote_models import answers, request
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 Open = Callable[[str, Mapping[str, str]], object]
 
 ALL = [(open_openai_images, "openai"), (open_openai_chat, "openai"), (open_anthropic_chat, "anthropic")]
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 @pytest.mark.parametrize(("opening", "library"), ALL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,12 +11,8 @@ from formalimg.judges.boxes import box_convention
 from formalimg.judges.factory import PROTOCOLS, open_judge
 from formalimg.models.registry import Preset, expand_preset, list_presets, open_chat_model, presets
 from tests.support.loopback import Loopback
-from tests.support.remote_models import stand_alone
 
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 
 @pytest.mark.parametrize("preset", presets(), ids=lambda preset: preset.name)

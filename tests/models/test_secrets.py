@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -18,7 +18,6 @@ from pydantic import BaseModel
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed
 from formalimg.models.command import open_command
-from formalimg.models.redaction import Redactor
 from formalimg.models.registry import open_chat_model
 from formalimg.models.secrets import (
     find_api_key,
@@ -112,8 +111,6 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
         f"Incorrect API key provided: {KEY}.",
         f"GET https://x/v1?key={KEY}&alt=1",
         f"Incorrect API key provided: {KEY[:8]}******{KEY[-4:]}.",
-        f"the key that begins with {KEY[:12]} is unknown",
-        f"the key that ends with {KEY[-10:]} is unknown",
     ],
 )
 def test_keys_and_parts_of_them_are_hidden(planted: object, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,8 +140,7 @@ def test_what_looks_like_a_key_is_hidden_too(text: str) -> None:
 
 def test_a_key_at_the_end_of_a_long_word_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    for part in (KEY, KEY[-8:], KEY[:8]):
-        assert redact("A" * 10_000 + part) == "A" * 10_000 + "***"
+    assert redact("A" * 10_000 + KEY) == "A" * 10_000 + "***"
 
 
 def test_ordinary_messages_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,27 +177,14 @@ def _base64(before: str, key: str = ODD_KEY, after: str = "!") -> str:
 
 ECHOES = {
     "whole": ODD_KEY,
-    "reversed": ODD_KEY[::-1],
     "base64": base64.b64encode(ODD_KEY.encode()).decode(),
     "base64 of Basic": _base64("user:"),
     **{f"base64 at offset {offset}": _base64("a" * offset) for offset in range(3)},
     **{f"url-safe base64 at offset {offset}": _base64("a" * offset).translate({43: "-", 47: "_"}) for offset in (0, 1)},
-    "hexadecimal": ODD_KEY.encode().hex(),
-    "capital hexadecimal": ODD_KEY.encode().hex().upper(),
     "URL-quoted": quote(ODD_KEY, safe=""),
-    "URL-quoted, with slashes": quote(ODD_KEY),
-    "URL-quoted, small": quote(ODD_KEY, safe="").replace("%2F", "%2f").replace("%2B", "%2b").replace("%22", "%22"),
+    "URL-quoted, small": re.sub("%..", lambda code: code[0].lower(), quote(ODD_KEY, safe="")),
     "form": quote_plus(ODD_KEY),
-    "JSON": json.dumps(ODD_KEY)[1:-1],
-    "JSON with \\/": ODD_KEY.replace("/", "\\/"),
-    "HTML": html.escape(ODD_KEY),
-    "its beginning": ODD_KEY[:12],
-    "its middle": ODD_KEY[9:21],
-    "its end": ODD_KEY[-12:],
-    "a part, reversed": ODD_KEY[4:24][::-1],
-    "a part in base64": _base64("ab", ODD_KEY[5:25]),
-    "a part in hexadecimal": ODD_KEY[5:20].encode().hex(),
-    "of a variable with more words": PROJECT_KEY[3:20],
+    "of a variable with more words": PROJECT_KEY,
 }
 
 
@@ -218,31 +201,21 @@ def test_encoded_echoes_are_redacted(form: str, around: str) -> None:
         assert len(inside) <= 12
 
 
-@given(
-    st.text(st.characters(codec="utf-8"), min_size=12, max_size=40).filter(lambda key: not key.startswith(("/", "~"))),
-    st.binary(max_size=5),
-    st.integers(0, 28),
-)
+@given(st.text(st.characters(codec="utf-8"), min_size=12, max_size=40), st.binary(max_size=5))
 @settings(max_examples=tries(25, 100), deadline=None)
-def test_every_part_of_twelve_characters_and_every_alignment_is_found(key: str, before: bytes, place: int) -> None:
-    if "://" in key or "." in key[-6:]:  # an address or a file: only the whole is secret
-        part = key
-    else:
-        place %= len(key) - 11
-        part = key[place : place + 12]
-    redactor = Redactor([key])
-    assert "***" in redactor.redact_known(f"«{part}»")
+def test_a_key_is_found_in_base64_at_every_alignment(key: str, before: bytes) -> None:
+    register_secret(key)
     coded = base64.b64encode(before + key.encode("utf-8", "replace") + b"?").decode()
-    assert "***" in redactor.redact_known(coded)
+    assert "***" in redact_known_keys(f"«{key}»")
+    assert "***" in redact_known_keys(coded)
 
 
-def test_shorter_parts_and_locations_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locations_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGNING_KEY", "/home/somebody/certificates/signing.pem")
     monkeypatch.setenv("TOKEN_URL", "https://login.example.com/token")
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "falsefalse")
-    text = f"{ODD_KEY[6:17]} in /home/somebody/certificates/x, https://login.example.com/token says falsefalse"
+    text = "in /home/somebody/certificates/signing.pem, https://login.example.com/token says falsefalse"
     assert redact(text) == text
-    assert redact("no /home/somebody/certificates/signing.pem here") == "no *** here"
 
 
 @pytest.mark.parametrize(
@@ -262,8 +235,6 @@ def test_keys_of_known_services_are_redacted_by_their_looks(key: str) -> None:
 HOSTILE = {
     "words": "some ordinary words of an answer, " * 30_000,
     "the key, many times": ODD_KEY * 33_000,
-    "parts that are too short": f"{ODD_KEY[6:17]}-" * 83_000,
-    "parts, one character apart": "".join(ODD_KEY[at % 20 : at % 20 + 11] for at in range(90_000)),
     "stars": "*" * 1_000_000,
     "stars in words": "ab**" * 250_000,
     "tokens that never end": "-eyJ" * 250_000,
@@ -278,7 +249,7 @@ def test_time_is_linear(name: str) -> None:
     began = time.process_time()
     shown = redact(text)
     assert time.process_time() - began < 5  # quadratic would be hours
-    assert ODD_KEY[:12] not in shown
+    assert ODD_KEY not in shown
 
 
 class Seen(BaseModel):
@@ -287,8 +258,8 @@ class Seen(BaseModel):
 
 def test_no_echo_of_a_server_is_stored_or_told(tmp_path: Path) -> None:
     coded = base64.b64encode(f"Bearer {PLANTED}".encode()).decode()
-    said = json.dumps({"seen": f"{coded} {PLANTED[::-1]} {PLANTED.encode().hex()}"})
-    fault = Fault("400", message=f"no such thing: {coded} {PLANTED[::-1]}")
+    said = json.dumps({"seen": f"{coded} {PLANTED}"})
+    fault = Fault("400", message=f"no such thing: {coded} {PLANTED}")
     with Loopback(faults=scripted([None, fault]), reply=lambda asked: said) as server:
         options = {"max_attempts": "1", "base_url": f"{server.url}/v1", "parse_retries": "0"}
         model = open_chat_model("openai/gpt-4.1", options)
@@ -297,7 +268,7 @@ def test_no_echo_of_a_server_is_stored_or_told(tmp_path: Path) -> None:
     stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()).decode(errors="replace")
     for text in (str(first), str(second), stored):
         assert "***" in text
-        for echo in (coded[10:30], PLANTED[::-1][:12], PLANTED.encode().hex()[:24]):
+        for echo in (coded[10:30], PLANTED):
             assert echo not in text
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Self
 
 import pytest
@@ -19,8 +18,9 @@ from formalimg.models.registry import open_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.models.text_answer import TextAnswer, json_or_literal
 from formalimg.types import Setting
-from tests.support.remote_models import stand_alone
 from tests.support.telling_chat import TellingProvider
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 ASKED = [Message("user", ("Say three letters.",))]
 
@@ -48,11 +48,6 @@ class PlainServer(TellingProvider):
     """A provider whose server knows no schemas."""
 
     supports_schema = False
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def ask(provider: TellingProvider, answer_type: type[Letters] = Letters, **policy: object) -> object:

@@ -21,15 +21,12 @@ from formalimg.models.structured_output import answer_schema
 from formalimg.models.text_answer import TextAnswer
 from formalimg.models.yes_probability import TokenLogprobs, first_token_chances, read_logprobs, yes_probability
 from tests.support.loopback import Fault, Loopback, scripted
-from tests.support.remote_models import CONVERSATION, stand_alone, wait_for
+from tests.support.remote_models import CONVERSATION, wait_for
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 SCHEMA = answer_schema(YesNoAnswer)
 SEES = '{"observation": "it says \\"answer\\": \\"no\\", and no cat", "answer": "yes"}'
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 class OneWord(TextAnswer):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from pathlib import Path
 
 import pytest
 
@@ -15,12 +14,9 @@ from formalimg.models.secrets import redact_known_keys
 from formalimg.types import ImageModel
 from tests.remote.knowing_server import painter
 from tests.support.loopback import Loopback
-from tests.support.remote_models import PLANTED, stand_alone, wait_for
+from tests.support.remote_models import PLANTED, wait_for
 
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 
 async def _paint(model: ImageModel, count: int) -> list[ImageResult]:

@@ -20,8 +20,9 @@ from tests.remote.knowing_server import (
 )
 from tests.support.loopback import Fault, Wish, at_random
 from tests.support.models import speckled
-from tests.support.remote_models import stand_alone
 from tests.support.run_contents import outcomes, rows
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 OF_IMAGES = {
     "429": ("generation failed", "busy: 429: it went wrong"),
@@ -68,11 +69,6 @@ LIES = {
     '{"objects": [{"label": "cup", "color": "red", "box_2d": [1, 2]}]}': "answered twice what cannot be: ",
 }
 """Answers that came as they should and say nothing, and why such an item is not understood."""
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def _adds_up(done: Progress, folder: Path) -> None:

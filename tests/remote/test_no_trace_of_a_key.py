@@ -18,8 +18,10 @@ from tests.support.command import Result, formalimg, formalimg_process
 from tests.support.loopback import Dialect, Fault, Request, Response, Route, at_random, scripted
 from tests.support.loopback.dialects import Parts
 from tests.support.loopback.openai import OPENAI
-from tests.support.remote_models import PLANTED, stand_alone
+from tests.support.remote_models import PLANTED
 from tests.support.run_contents import judged, rows
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 SAID = (
     f"Incorrect API key provided: {PLANTED}.",
@@ -27,11 +29,6 @@ SAID = (
     f"your header was 'Authorization: Bearer {PLANTED}'",
 )
 FAULTS = [Fault(status, message=said) for status in ("400", "429", "500") for said in SAID]
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def _echoing(route: Route) -> Route:

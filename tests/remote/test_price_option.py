@@ -15,16 +15,12 @@ from tests.remote.knowing_server import knolling, order
 from tests.support.command import formalimg
 from tests.support.loopback import Loopback
 from tests.support.models import Speckles
-from tests.support.remote_models import stand_alone
 from tests.support.run_contents import rows
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 ITEMS = knolling(2, levels=[1])
 BUDGET = ("--budget", "5")
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def _costs(folder: Path) -> tuple[float, int]:

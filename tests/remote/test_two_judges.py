@@ -11,15 +11,11 @@ from formalimg.benchmarks.conceptmix.published import read_scores
 from formalimg.benchmarks.items_file import write_items
 from formalimg.runs.reader import open_run
 from tests.remote.knowing_server import QUICK
-from tests.remote.test_question_judge_over_http import Answering, items
+from tests.remote.test_judges_over_http import Answering, items
 from tests.support.command import formalimg, formalimg_process
 from tests.support.models import speckled
-from tests.support.remote_models import stand_alone
 
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 
 def test_two_judges_look_in_one_command_and_are_compared(tmp_path: Path) -> None:

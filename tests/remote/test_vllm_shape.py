@@ -29,9 +29,11 @@ from tests.support.loopback.dialects import Asked, Dialect, Parts, Route, image_
 from tests.support.loopback.faults import Fault
 from tests.support.loopback.http import Request, Response
 from tests.support.models import Speckles
-from tests.support.remote_models import PLANTED, stand_alone
+from tests.support.remote_models import PLANTED
 
 pytest.importorskip("openai", reason="pip install 'formalimg[openai]'")
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "vllm.md").read_text(encoding="utf-8")
 LINES = [shlex.split(line) for line in re.findall(r"^(?:vllm|formalimg) .*$", PAGE, re.MULTILINE)]
@@ -181,11 +183,6 @@ def _reply(asked: Asked) -> str:
             numbers = re.findall(r"^([0-9]+)\. ", asked.texts[-1], re.MULTILINE)
             scores = [{"number": int(number), "reasoning": "look", "score": 1} for number in numbers]
             return json.dumps({"answers": scores})
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def run_of(suite: str, folder: Path, count: int = 2) -> Path:

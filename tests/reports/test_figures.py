@@ -17,9 +17,8 @@ from formalimg.cli.report import report_command
 from formalimg.errors import FormalimgError
 from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Comparison
-from formalimg.reports.figures.figure_files import parse_figure_formats, write_figures
 from formalimg.reports.figures.runs import comparison_figures
-from formalimg.reports.figures.svg import WIDTH, Figure, fit_text, text_width
+from formalimg.reports.figures.svg import WIDTH, Figure, fit_text, parse_figure_formats, text_width, write_figures
 from formalimg.runs.reader import open_run
 from tests.reports.concept_runs import concept_item, concept_run
 from tests.reports.counterfactual_runs import groups_of, judge_by, scored_run
@@ -130,6 +129,7 @@ def test_more_runs_than_colours_can_be_told_apart() -> None:
     outlines = [
         (one.get("stroke"), one.tag, re.sub(r"[\d.-]+ ", "", one.get("d", "")).count("L"), one.get("d", "")[-30:])
         for group in parsed(drawing).iter(f"{SVG}g")
+        if group.get("transform")  # in the legend
         for one in group
         if one.get("stroke-width") == "0.8"
     ]

@@ -19,7 +19,7 @@ from formalimg.benchmarks.loader import load
 from formalimg.cli.captions import captions_command
 from formalimg.cli.census import census_command
 from formalimg.errors import FormalimgError
-from formalimg.reports.figures.bar_charts import item_figures
+from formalimg.reports.figures.charts import item_figures
 from formalimg.reports.figures.svg import Figure
 from formalimg.types import Item
 from tests.reports.figures_read import figures

@@ -24,17 +24,16 @@ from formalimg.benchmarks.conceptmix.captions.study import CaptionStudy, study_c
 from formalimg.benchmarks.conceptmix.spec import Category
 from formalimg.cli.calibrate import calibrate_command
 from formalimg.human_eval.agreement.boxes import BoxCorrection, study_boxes
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy
 from formalimg.human_eval.agreement.judge_agreement import compare_judges
 from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY
 from formalimg.human_eval.agreement.rating_files import Rating, Vote
+from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy
 from formalimg.human_eval.agreement.thresholds import LabelledScore, at_thresholds
 from formalimg.human_eval.agreement.vote_study import VoteStudy, study_votes
-from formalimg.reports.figures.axes import count_axis
-from formalimg.reports.figures.distributions import five_numbers
-from formalimg.reports.figures.figure_files import write_figures
+from formalimg.reports.figures.charts import five_numbers
+from formalimg.reports.figures.plots import count_axis
 from formalimg.reports.figures.studies import study_figures
-from formalimg.reports.figures.svg import Figure
+from formalimg.reports.figures.svg import Figure, write_figures
 from formalimg.runs.reader import open_run
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from formalimg.reports.figures.figure_files import write_figures
-from formalimg.reports.figures.image_grid import FAILED, PASSED, image_grids
+from formalimg.reports.figures.svg import write_figures
+from formalimg.reports.page_images import FAILED, PASSED, image_grids
 from formalimg.reports.report import write_html
 from tests.reports.drawn_runs import DrawnRun, drawn_run, plain_run
 

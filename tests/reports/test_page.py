@@ -22,9 +22,9 @@ from PIL import Image
 
 from formalimg.errors import FormalimgError
 from formalimg.reports.comparison import compare
-from formalimg.reports.figures.curve import curve_svg
+from formalimg.reports.figures.curve import curve_svg, spread_labels
 from formalimg.reports.figures.runs import comparison_figures
-from formalimg.reports.figures.svg import element, spread_labels
+from formalimg.reports.figures.svg import element
 from formalimg.reports.gallery import formula_pieces
 from formalimg.reports.report import render, write_html
 from formalimg.stats.observations import Band, Rate

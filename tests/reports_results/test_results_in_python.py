@@ -17,7 +17,7 @@ from PIL import Image
 import formalimg
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.logic.parser import parse
-from formalimg.reports.figures.figure_files import write_figures
+from formalimg.reports.figures.svg import write_figures
 from formalimg.types import Item, Verdict
 from tests.support.models import Speckles, small_items
 

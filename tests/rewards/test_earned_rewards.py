@@ -15,8 +15,8 @@ from formalimg.judges.factory import open_grounder
 from formalimg.judges.scene_judge import SceneJudge
 from formalimg.logic.soft_score.best_binding import best_binding, prepare_formula
 from formalimg.logic.verification import verify
+from formalimg.rewards.inputs import StyledScene
 from formalimg.rewards.result import RewardScore
-from formalimg.rewards.reward_images import StyledScene
 from formalimg.rewards.scorer import Scorer
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene

@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from formalimg.logic.syntax import And, Atom, Exists, Formula, Not, Or, Value, Variable
+from formalimg.rewards.inputs import StyledScene
 from formalimg.rewards.result import RewardScore
-from formalimg.rewards.reward_images import StyledScene
 from formalimg.rewards.scorer import Scorer
 from formalimg.scenes.objects import SceneObject
 from formalimg.scenes.rules import BINARY_RULES

@@ -23,9 +23,9 @@ from formalimg.drawing.icon_scene import draw
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.grounders.icons import ground_icons
 from formalimg.judges.scene_judge import SceneJudge, judge_grounding
+from formalimg.rewards.inputs import StyledScene
 from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.reward_functions import reward, reward_function
-from formalimg.rewards.reward_images import StyledScene
 from formalimg.rewards.scorer import Scorer
 from formalimg.types import Item, Unscored, Verdict
 

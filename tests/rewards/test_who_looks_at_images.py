@@ -9,8 +9,7 @@ import pytest
 from PIL import Image
 
 from formalimg import FormalimgError
-from formalimg.rewards.reward_functions import reward, reward_function
-from formalimg.rewards.reward_models import RewardModels, choose_models
+from formalimg.rewards.reward_functions import RewardModels, choose_models, reward, reward_function
 from formalimg.rewards.trainers.flow_grpo import formalimg_score
 from formalimg.rewards.trainers.settings import URL, TrainerSettings
 from formalimg.rewards.trainers.trl import completion_reward_function

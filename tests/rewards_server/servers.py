@@ -20,9 +20,9 @@ from starlette.testclient import TestClient
 from formalimg import Scene, load
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.app import create_reward_app
 from formalimg.rewards.server.http_server import server_config
+from formalimg.rewards.server.request_body import Limits
 from formalimg.rewards.server.score_request import ImageRoot
 from formalimg.types import Item, Unscored
 from formalimg.web.server import listen

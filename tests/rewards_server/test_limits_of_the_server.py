@@ -19,8 +19,8 @@ import pytest
 from PIL import Image
 
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.client import RewardClient
+from formalimg.rewards.server.request_body import Limits
 from formalimg.rewards.server.score_request import ImageRoot
 from formalimg.rewards.tasks import RewardTask, TaskLike
 from tests.rewards_server.servers import (

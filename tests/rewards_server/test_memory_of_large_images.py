@@ -12,7 +12,7 @@ from tests.support.sizes import only_in_full
 READ = """
 import io, threading
 from PIL import Image
-from formalimg.rewards.reward_images import load_image
+from formalimg.rewards.inputs import load_image
 from formalimg.rewards.server.metrics import resident_bytes
 from formalimg.rewards.server.http_server import release_large_blocks
 

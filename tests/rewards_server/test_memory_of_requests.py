@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.server.admission import Limits
+from formalimg.rewards.server.request_body import Limits
 from tests.rewards_server.servers import CUP, asked, connected, head, until_closed, visitor
 from tests.support.sizes import only_in_full
 

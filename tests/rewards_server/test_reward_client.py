@@ -15,12 +15,12 @@ import pytest
 
 from formalimg import FormalimgError, parse
 from formalimg.drawing.icon_scene import draw
+from formalimg.rewards.inputs import StyledScene
 from formalimg.rewards.result import PairError
 from formalimg.rewards.reward_functions import reward, reward_function
-from formalimg.rewards.reward_images import StyledScene
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.client import RewardClient, ServerError
+from formalimg.rewards.server.request_body import Limits
 from formalimg.rewards.tasks import TaskLike
 from tests.rewards_server.servers import CUP, RED_CUP, knolling, on_a_port
 from tests.support.concept_items import CAT, concept_item

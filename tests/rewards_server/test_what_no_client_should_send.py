@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from formalimg.rewards.server.admission import Limits
+from formalimg.rewards.server.request_body import Limits
 from tests.rewards_server.servers import CUP, RED_CUP, asked, connected, on_a_port, until_closed, until_there, visitor
 
 HEAD = "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -109,7 +109,7 @@ def test_requests_do_not_choose_how_their_bytes_are_read(charset: str) -> None:
 ENDLESS = """
 import sys, threading
 from formalimg.rewards import Scorer
-from formalimg.rewards.server.admission import Limits
+from formalimg.rewards.server.request_body import Limits
 from formalimg.rewards.server.app import create_reward_app
 from formalimg.rewards.server.http_server import serve_rewards
 
@@ -156,7 +156,7 @@ def test_who_is_not_finished_when_the_server_ends_is_told_to_come_back() -> None
 GOING_ON = """
 import time
 from formalimg.rewards import Scorer
-from formalimg.rewards.server.admission import Limits
+from formalimg.rewards.server.request_body import Limits
 from formalimg.rewards.server import http_server
 from formalimg.rewards.server.app import create_reward_app
 from formalimg.rewards.server.http_server import serve_rewards

@@ -9,8 +9,8 @@ import pytest
 from formalimg import FormalimgError
 from formalimg.drawing.icon_scene import draw
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.http_server import serve_rewards
+from formalimg.rewards.server.request_body import Limits
 from formalimg.rewards.server.score_request import ImageRoot
 from tests.rewards_server.servers import CUP, asked, knolling, visitor
 

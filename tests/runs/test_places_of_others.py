@@ -14,7 +14,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.study import read_image
-from formalimg.reports.report_images import make_thumbnail
+from formalimg.reports.page_images import make_thumbnail
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.image_store import RunFolderImage, is_image_name
 from formalimg.runs.manifest import read_manifest

@@ -9,13 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.observed_runs import mislabelled_run, soft_run, wavering_run
-from tests.support.remote_models import stand_alone
 from tests.web.sites import visitor
 
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("stand_alone")
 
 
 def test_the_page_of_an_image_lists_what_was_dropped_and_the_run_leads_there(tmp_path: Path) -> None:

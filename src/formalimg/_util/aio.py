@@ -21,8 +21,8 @@ def run_sync(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
     except RuntimeError:
         with _interrupts_cancel():
             return asyncio.run(work())
-    with ThreadPoolExecutor(1) as other:
-        return other.submit(lambda: asyncio.run(work())).result()
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(lambda: asyncio.run(work())).result()
 
 
 @contextmanager

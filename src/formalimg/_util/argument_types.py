@@ -25,14 +25,14 @@ def checks_types(**hints: str) -> Callable[[Function], Function]:
         def checked(*args: Any, **kwargs: Any) -> Any:
             signature = inspect.signature(function)
             try:
-                given = signature.bind(*args, **kwargs).arguments
+                arguments = signature.bind(*args, **kwargs).arguments
             except TypeError as error:
                 unknown = next((name for name in kwargs if name not in signature.parameters), "")
                 near = get_close_matches(unknown, signature.parameters, 1)
                 raise TypeError(
                     f"{function.__name__}(): {error}{f': did you mean {near[0]}?' if near else ''}"
                 ) from None
-            require_types(function, given, hints)
+            require_types(function, arguments, hints)
             return function(*args, **kwargs)
 
         return checked  # type: ignore[return-value]
@@ -87,7 +87,7 @@ def _fits_container(value: object, origin: Any, arguments: tuple[Any, ...]) -> b
     if not isinstance(origin, type) or not isinstance(value, origin) or isinstance(value, str | bytes):
         return not isinstance(origin, type)
     if issubclass(origin, Collection) and arguments == (int,) and isinstance(value, Iterable):
-        return all(_fits(each, int) for each in value)
+        return all(_fits(item, int) for item in value)
     return True
 
 
@@ -111,8 +111,8 @@ def _described(value: object, allowed: Any) -> str:
     kind = type(value).__name__
     if _mentions(allowed, Mapping):
         return f"of the type {kind}"
-    shown = truncate(" ".join(repr(value).split()), 60, 20)
-    return shown if isinstance(value, str) and _mentions(allowed, Literal) else f"{shown} ({kind})"
+    text = truncate(" ".join(repr(value).split()), 60, 20)
+    return text if isinstance(value, str) and _mentions(allowed, Literal) else f"{text} ({kind})"
 
 
 def _mentions(allowed: Any, origin: Any) -> bool:

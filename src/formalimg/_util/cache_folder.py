@@ -6,8 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-CACHE_VARIABLE = "FORMALIMG_CACHE"
-"""Environment variable that names the cache folder."""
+CACHE_VARIABLE = "FORMALIMG_CACHE"  # Environment variable that names the cache folder
 
 
 def cache_folder() -> Path:

@@ -137,15 +137,15 @@ def _require_plain_database(file: Path) -> None:
     """Reject links, pipes and devices, because SQLite writes to files next to the database."""
     for path in (file, *(file.with_name(f"{file.name}{suffix}") for suffix in _SIDE_FILES)):
         try:
-            found = path.lstat()
+            status = path.lstat()
         except FileNotFoundError:
             continue
         except OSError as error:
             raise FormalimgError(f"cannot open {path} ({error.strerror}): check the path and its permissions") from None
-        if not stat.S_ISREG(found.st_mode):
-            kind = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a plain file"
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a plain file"
             raise FormalimgError(f"{path} is {kind}: replace it by the file itself")
-        if path.name.endswith("-journal") and found.st_size >= len(_JOURNAL_MAGIC):
+        if path.name.endswith("-journal") and status.st_size >= len(_JOURNAL_MAGIC):
             with contextlib.suppress(OSError), path.open("rb") as journal:
                 journal.seek(-len(_JOURNAL_MAGIC), os.SEEK_END)
                 if journal.read() == _JOURNAL_MAGIC:
@@ -170,16 +170,16 @@ def require_our_schema(connection: sqlite3.Connection, file: Path | str, sql: st
     Nothing of a foreign schema is executed by this: views, triggers, and expressions in indexes would be by a query.
     """
     expected = _expected_schema(sql)
-    found = _schema(connection)
-    if found == expected:
+    actual = _schema(connection)
+    if actual == expected:
         return
-    foreign = next((one for one in found if one not in expected or found.count(one) > 1), None)
+    foreign = next((item for item in actual if item not in expected or actual.count(item) > 1), None)
     if foreign is not None:
-        what = f"holds the {foreign.type} {foreign.name}, which formalimg did not make"
+        difference = f"holds the {foreign.type} {foreign.name}, which formalimg did not make"
     else:
-        missing = next(one for one in expected if one not in found)
-        what = f"lacks the {missing.type} {missing.name}"
-    raise FormalimgError(f"{file} {truncate(ascii(what)[1:-1], 200, 100)}: {advice}")
+        missing = next(item for item in expected if item not in actual)
+        difference = f"lacks the {missing.type} {missing.name}"
+    raise FormalimgError(f"{file} {truncate(ascii(difference)[1:-1], 200, 100)}: {advice}")
 
 
 def has_no_schema(connection: sqlite3.Connection) -> bool:
@@ -206,7 +206,7 @@ def _schema(connection: sqlite3.Connection) -> tuple[SchemaObject, ...]:
 
 def _without_comments(sql: str) -> str:
     """Return a definition without comments and whitespace, which may differ between our versions."""
-    return " ".join(found[1] for found in _SQL_TOKEN.finditer(sql) if found[1])
+    return " ".join(token[1] for token in _SQL_TOKEN.finditer(sql) if token[1])
 
 
 # --- errors

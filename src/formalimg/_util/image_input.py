@@ -18,8 +18,7 @@ AnyImage: TypeAlias = Any
 
 _CHANNELS = (1, 3, 4)
 _PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I", "I;16")
-_ROUNDING = 0.5 / 255
-"""Tolerance of floats outside of 0 to 1: rounding by the program that made them."""
+_ROUNDING = 0.5 / 255  # Tolerance of floats outside of 0 to 1: rounding by the program that made them
 
 
 class NoImageError(ValueError):

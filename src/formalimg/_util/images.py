@@ -40,8 +40,7 @@ _WEBP_EXIF_FLAG = 0x08
 _WEBP_METADATA_FLAGS = 0x20 | _WEBP_EXIF_FLAG | 0x04  # colour profile, EXIF, XMP
 _JPEG_WITHOUT_LENGTH = {0x01, *range(0xD0, 0xD9)}
 _NEXT_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7]")
-_MAX_INFLATED = 4 * 1024 * 1024
-"""Number of bytes that the compressed texts of a file are inflated to."""
+_MAX_INFLATED = 4 * 1024 * 1024  # Number of bytes that the compressed texts of a file are inflated to
 
 
 class FilePart(NamedTuple):
@@ -58,15 +57,15 @@ def metadata_texts(data: bytes) -> Iterator[bytes | None]:
 
     None stands for a text that cannot be inflated, or is too large.
     """
-    left = _MAX_INFLATED
+    remaining = _MAX_INFLATED
     for part in _file_parts(data):
         if part.kind != "metadata":
             continue
         yield part.content
         packed = _packed_text(part)
         if packed is not None:
-            text = _inflate(packed, left)
-            left -= len(text or b"")
+            text = _inflate(packed, remaining)
+            remaining -= len(text or b"")
             yield text
 
 
@@ -151,8 +150,8 @@ def _jpeg_kind(marker: int, content: bytes) -> str:
 
 def _end_of_scan(data: bytes, start: int) -> int:
     """Return the end of a scan's compressed data: the next marker other than stuffing and restart."""
-    found = _NEXT_MARKER.search(data, start)
-    return found.start() if found else len(data)
+    marker = _NEXT_MARKER.search(data, start)
+    return marker.start() if marker else len(data)
 
 
 def _webp_parts(data: bytes) -> Iterator[FilePart]:

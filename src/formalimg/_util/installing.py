@@ -46,9 +46,9 @@ def _source_arguments(extra: str) -> list[str]:
         path = path.lstrip("/")
     if not (Path(path, "pyproject.toml") if isinstance(folder, dict) else Path(path)).is_file():
         return [shlex.quote(f"{PACKAGE}[{extra}]")]
-    here = "." if path.rstrip("/") == os.getcwd() else path.rstrip("/")  # noqa: PTH109  # as the shell has it
+    location = "." if path.rstrip("/") == os.getcwd() else path.rstrip("/")  # noqa: PTH109  # as the shell has it
     editable = isinstance(folder, dict) and folder.get("editable") is True
-    return [*(["-e"] if editable else []), shlex.quote(f"{here}[{extra}]")]
+    return [*(["-e"] if editable else []), shlex.quote(f"{location}[{extra}]")]
 
 
 @cache
@@ -58,7 +58,7 @@ def _origin() -> dict[str, object]:
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        found = json.loads(distribution(PACKAGE).read_text("direct_url.json") or "{}")
+        record = json.loads(distribution(PACKAGE).read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError, OSError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return record if isinstance(record, dict) else {}

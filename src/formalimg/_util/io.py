@@ -120,9 +120,7 @@ def _refusal(kind: str) -> str:
     return f"it is {kind} and not a plain file"
 
 
-PARTIAL_SUFFIX = ".part"
-"""How files end that are being written; their names begin with a dot."""
-
+PARTIAL_SUFFIX = ".part"  # How files end that are being written; their names begin with a dot
 _FSYNC_THREADS = 16
 
 
@@ -152,11 +150,11 @@ def fsync_files(folder: Path, names: Iterable[str]) -> None:
     """Flush these files and their folder entries to disk, so that they survive a power failure."""
     paths = [folder / name for name in names]
     # At the same time, because a file system does all that are waiting in one go: that takes a tenth of the time.
-    done = [_fsync_threads().submit(_fsync, path) for path in paths[1:]]
+    flushes = [_fsync_threads().submit(_fsync, path) for path in paths[1:]]
     for path in paths[:1]:
         _fsync(path)
-    for one in done:
-        one.result()
+    for flush in flushes:
+        flush.result()
     fsync_folder(folder)
 
 

@@ -7,9 +7,7 @@ import re
 BYTES_PER_VALUE = 100
 """Memory that a key or value takes at most, besides its text: objects with one key are the worst, for Python."""
 
-_OPENERS = (b",", b"[", b"{", b":")
-"""Each value but the first follows one of these."""
-
+_OPENERS = (b",", b"[", b"{", b":")  # Each value but the first follows one of these
 _SLICE = 1024 * 1024
 
 _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[{,:]', re.DOTALL)

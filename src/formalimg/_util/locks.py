@@ -17,8 +17,7 @@ _HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 """Errors that mean that somebody else holds the lock; all others mean that there can be none."""
 
 
-_ATTEMPTS, _PAUSE = 5, 0.02
-"""How often a lock is tried, and seconds in between: `is_file_locked` holds it for a moment."""
+_ATTEMPTS, _PAUSE = 5, 0.02  # How often a lock is tried, and seconds in between: `is_file_locked` holds it for a moment
 
 
 def is_file_locked(path: Path) -> bool:
@@ -75,8 +74,7 @@ else:
 
 
 LOCK_FILE = "lock"
-_MAX_HOLDER = 300
-"""Characters that are read of the name of whoever holds a lock."""
+_MAX_HOLDER = 300  # Characters that are read of the name of whoever holds a lock
 
 
 class LockedError(FormalimgError):
@@ -89,7 +87,7 @@ class FolderLock:
     def __init__(
         self,
         folder: Path,
-        taken: str = "is being written by {holder}: wait until it is done, or stop it; nothing was changed",
+        problem: str = "is being written by {holder}: wait until it is done, or stop it; nothing was changed",
     ) -> None:
         """Acquire the lock; raise an error if another process holds it."""
         try:
@@ -114,7 +112,7 @@ class FolderLock:
             holder = self._file.read(_MAX_HOLDER).strip()
             holder = holder if holder and holder.isprintable() else "another process"
             self._file.close()
-            raise LockedError(f"{folder} {taken.format(holder=holder)}") from error
+            raise LockedError(f"{folder} {problem.format(holder=holder)}") from error
         self._file.truncate(0)
         with contextlib.suppress(OSError):  # a full disk must not keep a run from resuming
             self._file.write(f"process {os.getpid()} on {socket.gethostname()}\n")

@@ -11,8 +11,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 
-_CHECK_SECONDS = 0.2
-"""How often a thread that waits looks whether it should go on waiting."""
+_CHECK_SECONDS = 0.2  # How often a thread that waits looks whether it should go on waiting
 
 
 class MemoryGate:

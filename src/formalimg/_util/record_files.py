@@ -19,52 +19,51 @@ from formalimg._util.text import read_csv_cell
 from formalimg.errors import FormalimgError
 
 _MAX_BYTES = 100_000_000
-_MAX_VALUES = 4_000_000
-"""The most keys and values of a JSON file, which take up to 100 bytes of memory each."""
+_MAX_VALUES = 4_000_000  # The most keys and values of a JSON file, which take up to 100 bytes of memory each
 _TOO_LONG = "cannot read {}: it has more than {:,} bytes, split it"
 
 
-def read_records(place: Path, only: str) -> list[Mapping[str, Any]]:
+def read_records(path: Path, only: str) -> list[Mapping[str, Any]]:
     """Return the records of a JSON Lines, JSON or CSV file, or the lines of any other file as the field `only`."""
     try:
-        text = read_file_bytes(place).decode("utf-8-sig")
+        text = read_file_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FormalimgError(f"cannot read {place}: it is not UTF-8, save it with that encoding") from None
+        raise FormalimgError(f"cannot read {path}: it is not UTF-8, save it with that encoding") from None
     try:
-        match place.suffix.lower():
+        match path.suffix.lower():
             case ".jsonl" | ".ndjson":
-                found = [loads_strict(line) for line in text.splitlines() if line.strip()]
+                records = [loads_strict(line) for line in text.splitlines() if line.strip()]
             case ".json":
-                found = loads_strict(text)
+                records = loads_strict(text)
             case ".csv":
                 rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-                found = [{name: read_csv_cell(cell) for name, cell in row.items() if cell} for row in rows]
+                records = [{name: read_csv_cell(cell) for name, cell in row.items() if cell} for row in rows]
             case _:
                 return [{only: line.strip()} for line in text.splitlines() if line.strip()]
     except (ValueError, RecursionError, csv.Error, AttributeError, TypeError) as error:
-        raise FormalimgError(f"cannot read {place}: {' '.join(str(error).split())[:200]}: fix the file") from None
-    if isinstance(found, list) and all(isinstance(record, str) for record in found):
-        found = [{only: record} for record in found]
-    if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
-        raise FormalimgError(f"cannot read {place}: it must hold a list of objects such as {json.dumps({only: '…'})}")
-    return found
+        raise FormalimgError(f"cannot read {path}: {' '.join(str(error).split())[:200]}: fix the file") from None
+    if isinstance(records, list) and all(isinstance(record, str) for record in records):
+        records = [{only: record} for record in records]
+    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+        raise FormalimgError(f"cannot read {path}: it must hold a list of objects such as {json.dumps({only: '…'})}")
+    return records
 
 
-def read_file_bytes(place: Path) -> bytes:
+def read_file_bytes(path: Path) -> bytes:
     """Return the content of a list file."""
     try:
-        refuse_special_file(place)
-        with place.open("rb") as file:
+        refuse_special_file(path)
+        with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
     except OSError as error:
-        raise FormalimgError(f"cannot read {place}: {error.strerror or error}: check the path") from error
+        raise FormalimgError(f"cannot read {path}: {error.strerror or error}: check the path") from error
     if len(data) > _MAX_BYTES:
-        raise FormalimgError(_TOO_LONG.format(place, _MAX_BYTES))
+        raise FormalimgError(_TOO_LONG.format(path, _MAX_BYTES))
     return data
 
 
 class TableRecord(NamedTuple):
-    """A record of a published table: its location, and its fields with names in snake case."""
+    """A record of a published table: where it stands, and its fields with names in snake case."""
 
     where: str
     fields: dict[str, Any]
@@ -76,12 +75,12 @@ class TableRecord(NamedTuple):
 
     def first(self, names: tuple[str, ...]) -> Any:
         """Return the first of these fields that is present and not empty, or None."""
-        return next((found for name in names if (found := self.fields.get(name)) not in (None, "")), None)
+        return next((value for name in names if (value := self.fields.get(name)) not in (None, "")), None)
 
     def text(self, names: tuple[str, ...]) -> str:
         """Return the first non-empty field as a single line; empty if it is neither a string nor a number."""
-        found = self.first(names)
-        return " ".join(str(found).split()) if isinstance(found, str | int | float) else ""
+        value = self.first(names)
+        return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
 
 
 @lru_cache(1000)  # a table has few names, and many records with them
@@ -89,46 +88,46 @@ def _plain_name(name: str) -> str:
     return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 
-def read_table(place: Path, skip: Callable[[str, str], None]) -> list[TableRecord]:
+def read_table(path: Path, skip: Callable[[str, str], None]) -> list[TableRecord]:
     """Return the records of a third-party table as a list; see `iterate_table`."""
-    return list(iterate_table(place, skip))
+    return list(iterate_table(path, skip))
 
 
-def iterate_table(place: Path, skip: Callable[[str, str], None]) -> Iterator[TableRecord]:
+def iterate_table(path: Path, skip: Callable[[str, str], None]) -> Iterator[TableRecord]:
     """Yield the records of a third-party table in JSON Lines, JSON or CSV.
 
     Bytes that are no text are replaced. A JSON object of objects is a list of them, each with its key as `id`. A file
     is read as records are taken, except for JSON, whose values are counted before.
     """
-    match place.suffix.lower():
+    match path.suffix.lower():
         case ".jsonl" | ".ndjson":
-            records = _json_lines(_lines(place, "\n"), place, skip)
+            records = _json_lines(_lines(path, "\n"), path, skip)
         case ".json":
-            records = _json_records(read_file_bytes(place), place, skip)
+            records = _json_records(read_file_bytes(path), path, skip)
         case ".csv" | ".tsv":
-            records = _csv_rows(_lines(place, ""), place, skip, "," if place.suffix.lower() == ".csv" else "\t")
+            records = _csv_rows(_lines(path, ""), path, skip, "," if path.suffix.lower() == ".csv" else "\t")
         case _:
-            raise FormalimgError(f"cannot read {place}: give a file whose name ends in .csv, .tsv, .jsonl or .json")
-    return (TableRecord.of(where, record) for where, record in records)
+            raise FormalimgError(f"cannot read {path}: give a file whose name ends in .csv, .tsv, .jsonl or .json")
+    return (TableRecord.of(location, record) for location, record in records)
 
 
-def _lines(place: Path, newline: str) -> Iterator[str]:
+def _lines(path: Path, newline: str) -> Iterator[str]:
     """Yield the lines of a list file."""
     try:
-        refuse_special_file(place)
-        with place.open(encoding="utf-8-sig", errors="replace", newline=newline) as file:
+        refuse_special_file(path)
+        with path.open(encoding="utf-8-sig", errors="replace", newline=newline) as file:
             if os.fstat(file.fileno()).st_size > _MAX_BYTES:
-                raise FormalimgError(_TOO_LONG.format(place, _MAX_BYTES))
+                raise FormalimgError(_TOO_LONG.format(path, _MAX_BYTES))
             yield from file
     except OSError as error:
-        raise FormalimgError(f"cannot read {place}: {error.strerror or error}: check the path") from error
+        raise FormalimgError(f"cannot read {path}: {error.strerror or error}: check the path") from error
 
 
 def _json_lines(
-    lines: Iterator[str], place: Path, skip: Callable[[str, str], None]
+    lines: Iterator[str], path: Path, skip: Callable[[str, str], None]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, line in enumerate(lines, 1):
-        where = f"{place}, line {number}"
+        location = f"{path}, line {number}"
         if not line.strip():
             continue
         try:
@@ -136,43 +135,43 @@ def _json_lines(
         except (ValueError, RecursionError):
             record = None
         if isinstance(record, dict):
-            yield where, record
+            yield location, record
         else:
-            skip(where, "it is no JSON object")
+            skip(location, "it is no JSON object")
 
 
-def _json_records(data: bytes, place: Path, skip: Callable[[str, str], None]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _json_records(data: bytes, path: Path, skip: Callable[[str, str], None]) -> Iterator[tuple[str, dict[str, Any]]]:
     if count_values(data, _MAX_VALUES) > _MAX_VALUES:
-        raise FormalimgError(f"cannot read {place}: it has more than {_MAX_VALUES:,} values, save it as JSON Lines")
+        raise FormalimgError(f"cannot read {path}: it has more than {_MAX_VALUES:,} values, save it as JSON Lines")
     try:
         content = json.loads(data.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError) as error:
-        raise FormalimgError(f"cannot read {place}: {' '.join(str(error).split())[:200]}: fix the file") from None
+        raise FormalimgError(f"cannot read {path}: {' '.join(str(error).split())[:200]}: fix the file") from None
     if isinstance(content, dict):
         content = [{"id": key, **record} if isinstance(record, dict) else record for key, record in content.items()]
     if not isinstance(content, list):
-        raise FormalimgError(f"cannot read {place}: it must hold a list of objects, or an object of objects")
+        raise FormalimgError(f"cannot read {path}: it must hold a list of objects, or an object of objects")
     for number, record in enumerate(content, 1):
         if isinstance(record, dict):
-            yield f"{place}, record {number}", record
+            yield f"{path}, record {number}", record
         else:
-            skip(f"{place}, record {number}", "it is no JSON object")
+            skip(f"{path}, record {number}", "it is no JSON object")
 
 
 def _csv_rows(
-    lines: Iterator[str], place: Path, skip: Callable[[str, str], None], mark: str
+    lines: Iterator[str], path: Path, skip: Callable[[str, str], None], mark: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     rows = csv.DictReader((line.replace("\0", "\ufffd") for line in lines), delimiter=mark)
     while True:
-        where = f"{place}, line {rows.line_num + 1}"
+        location = f"{path}, line {rows.line_num + 1}"
         try:
             row = next(rows)
         except StopIteration:
             return
         except csv.Error as error:
-            skip(where, f"it is no CSV: {error}")
+            skip(location, f"it is no CSV: {error}")
             continue
         yield (
-            where,
+            location,
             {name: read_csv_cell(cell) for name, cell in row.items() if name and isinstance(cell, str) and cell},
         )

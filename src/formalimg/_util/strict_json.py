@@ -26,9 +26,9 @@ def dumps_storable(value: object) -> str:
     return text if is_utf8(text) else json.dumps(value, allow_nan=False)
 
 
-def is_text(found: object) -> TypeGuard[str]:
+def is_text(value: object) -> TypeGuard[str]:
     """Return whether the object is a string that can be encoded as UTF-8, without lone surrogates."""
-    return isinstance(found, str) and is_utf8(found)
+    return isinstance(value, str) and is_utf8(value)
 
 
 def is_utf8(text: str) -> bool:
@@ -77,13 +77,10 @@ def parse_toml(data: bytes) -> dict[str, Any]:
         raise ValueError("values in it are nested too deeply") from None
 
 
-MAX_TEXT = 1_000_000
-"""Characters of a text, such as a prompt."""
-MAX_NAME = 1_000
-"""Characters of a name, such as the id of an item."""
+MAX_TEXT = 1_000_000  # Characters of a text, such as a prompt
+MAX_NAME = 1_000  # Characters of a name, such as the id of an item
 MAX_NUMBER = 1_000_000_000
-MAX_COST = 1_000_000_000.0
-"""US dollars."""
+MAX_COST = 1_000_000_000.0  # US dollars
 _MAX_DEPTH = 64
 _MAX_DIGITS = 100
 
@@ -99,8 +96,8 @@ class StoredValueError(ValueError):
 
 def wrong_value(name: str, value: object) -> StoredValueError:
     """Return the error for an invalid value of a column or field."""
-    shown = f"{type(value).__name__} of {len(value):,}" if isinstance(value, str | bytes) and len(value) > 99 else value
-    return StoredValueError(f"{name} cannot be {truncate(ascii(shown), 80, 20)}")
+    text = f"{type(value).__name__} of {len(value):,}" if isinstance(value, str | bytes) and len(value) > 99 else value
+    return StoredValueError(f"{name} cannot be {truncate(ascii(text), 80, 20)}")
 
 
 def stored_text(value: object, name: str, limit: int = MAX_TEXT) -> str:

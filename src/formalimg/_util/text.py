@@ -29,13 +29,13 @@ def visible(text: str, *, one_line: bool = False) -> str:
     return text.replace("\n", "\\n").replace("\t", "\\t") if one_line else text
 
 
-def _written_out(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if found[0] == "\r":
+def _written_out(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if match[0] == "\r":
         return "\\r"
     if code < 0x20:
         return f"\\x{code:02x}"
-    return "\\u007f" if code == 0x7F else json.dumps(found[0])[1:-1]
+    return "\\u007f" if code == 0x7F else json.dumps(match[0])[1:-1]
 
 
 _EXECUTED = re.compile("'*[=+\\-@\\t\\n\\r\uff1d\uff0b\uff0d\uff20]")

@@ -17,8 +17,7 @@ Rotation: TypeAlias = tuple[Floats, Floats]
 
 HEAD_SIZE = 32
 
-ROTARY_BASE = 1_000
-"""The slowest rotary frequency of positions is about this many times slower than the fastest."""
+ROTARY_BASE = 1_000  # The slowest rotary frequency of positions is about this many times slower than the fastest
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,10 @@ class KeysValues(NamedTuple):
 
 def keys_values(weights: Weights, to: Floats, rotation: Rotation | None = None) -> KeysValues:
     """Return the normalized keys, with rotary positions if given, and the values."""
-    both = weights.linear("key_value", to)
-    half = both.shape[1] // 2
-    keys = norm(_split(both[:, :half])) * weights["key_gain"]
-    return KeysValues(keys if rotation is None else _rotate(keys, rotation), _split(both[:, half:]))
+    pair = weights.linear("key_value", to)
+    half = pair.shape[1] // 2
+    keys = norm(_split(pair[:, :half])) * weights["key_gain"]
+    return KeysValues(keys if rotation is None else _rotate(keys, rotation), _split(pair[:, half:]))
 
 
 def attend(weights: Weights, x: Floats, to: KeysValues, rotation: Rotation | None = None) -> Floats:
@@ -137,8 +136,8 @@ def _split(x: Floats) -> Floats:
 
 def _rotate(x: Floats, rotation: Rotation) -> Floats:
     cosine, sine = rotation
-    one, other = x[..., : HEAD_SIZE // 2], x[..., HEAD_SIZE // 2 :]
-    return np.concatenate([one * cosine - other * sine, one * sine + other * cosine], axis=-1)
+    first, second = x[..., : HEAD_SIZE // 2], x[..., HEAD_SIZE // 2 :]
+    return np.concatenate([first * cosine - second * sine, first * sine + second * cosine], axis=-1)
 
 
 def _frequencies(count: int) -> NDArray[np.float64]:

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 LayoutForm: TypeAlias = Literal["plain", "rewritten", "text-layout", "image-layout"]
 StyleText: TypeAlias = Literal["long", "short", "none"]
-STYLES: tuple[StyleText, ...] = ("long", "short")
-"""The styles that have a text."""
-
+STYLES: tuple[StyleText, ...] = ("long", "short")  # The styles that have a text
 _OURS = Path(__file__).parent / "prompts"
 _IMAGE = 1024
 

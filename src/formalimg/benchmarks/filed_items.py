@@ -233,7 +233,6 @@ def open_known_lines(data: bytes, suite: str) -> list[Item[Any]]:
 
 
 def _read_listed_tags(line: bytes) -> bytes:
-    """Return the JSON list of tags at the end of a line written by `encode_item`; empty if the item has no tags."""
     if not line.endswith(b'"]}'):
         return b""
     # The last field of the item, and not one inside of another: there would be a bracket or a brace behind it.

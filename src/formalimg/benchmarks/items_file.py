@@ -21,8 +21,7 @@ from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
 from formalimg.types import Item, Spec_co
 
-_DECODED = 256
-"""So many items of one file are kept decoded: those that are being generated and judged."""
+_DECODED = 256  # So many items of one file are kept decoded: those that are being generated and judged
 
 
 class ItemRecords(ABC):

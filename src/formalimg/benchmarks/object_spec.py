@@ -12,9 +12,7 @@ OBJECT_COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "
 
 RELATIONS = ("left of", "right of", "above", "below")
 
-MAX_COUNT = 100
-"""More objects than this are asked for by a slip only."""
-
+MAX_COUNT = 100  # More objects than this are asked for by a slip only
 MAX_REQUIREMENTS = 50
 
 
@@ -124,7 +122,6 @@ def to_formula(spec: ObjectSpec) -> Formula:
 
 
 def _exact_number(required: IncludedObjects, exclude: tuple[ExcludedObjects, ...]) -> ExcludedObjects | None:
-    """Return the exclusion that makes a required number exact: one more object of the same class."""
     if required.color or required.relation:
         return None
     return next(

@@ -10,9 +10,8 @@ from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.questions.spec import QuestionSpec, unread_question
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
-from formalimg.language.free_english import read_free_english
+from formalimg.language.free_english import find_unknown_nouns, read_free_english
 from formalimg.language.lexicon import WordingError
-from formalimg.language.open_nouns import find_unknown_nouns
 from formalimg.language.parser import understand
 from formalimg.logic.prenex import complexity
 from formalimg.logic.syntax import atoms
@@ -23,8 +22,7 @@ from formalimg.scenes.scene import Scene
 MAX_READ = 2_000
 """The most characters that are read as a formula: a longer text has more objects than anybody can judge."""
 
-_FREE = "natural"
-"""The vocabulary of free English."""
+_FREE = "natural"  # The vocabulary of free English
 
 
 def read_formula(
@@ -47,7 +45,6 @@ def read_formula(
 
 
 def _is_decided(spec: QuestionSpec) -> bool:
-    """Return whether boxes and colours decide a formula, so that no relation such as "wearing" needs a judge."""
     return spec.formula is not None and all(
         atom.predicate == STYLE_PREDICATE or Scene.always_decides(atom) for atom in atoms(spec.formula.formula)
     )

@@ -13,9 +13,7 @@ from formalimg._util.text import truncate
 from formalimg.benchmarks.odd_records import BROKEN_TEXT, REPEATED_FIELD, SkippedRecord
 from formalimg.errors import FormalimgError
 
-MAX_FINDINGS = 20
-"""Reading stops after this many findings."""
-
+MAX_FINDINGS = 20  # Reading stops after this many findings
 MAX_RECORD_BYTES = 1_000_000
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -190,7 +188,6 @@ def parse_leniently(text: str) -> Any:
 
 
 def _parse_integer(digits: str) -> int | None:
-    """Return an integer; None if it has too many digits for a database."""
     return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 

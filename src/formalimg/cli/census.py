@@ -31,7 +31,7 @@ def census_command(
     formats = figure_formats(figures, figures_as)
     loaded = {suite: load_with_skipped(suite, items) for suite in suites}
     if figures is not None:
-        from formalimg.reports.figures.bar_charts import item_figures
+        from formalimg.reports.figures.charts import item_figures
 
         every = [item for one in loaded.values() for item in one.items]
         write_figures(item_figures(every), figures, formats, "there are no items")

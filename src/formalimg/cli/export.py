@@ -228,8 +228,10 @@ def _export_for_trainer(
 def _export_suite(
     name: str, out: Path, items: Path | None, published: bool, imprint: tuple[str, str, str, str, str]
 ) -> None:
-    from formalimg.benchmarks.export.provenance import PublisherInfo  # here, so that other commands start faster
-    from formalimg.benchmarks.export.suite_export import export_suite
+    from formalimg.benchmarks.export.suite_export import (
+        PublisherInfo,  # here, so that other commands start faster
+        export_suite,
+    )
 
     done = export_suite(name, out, items=items, published=published, imprint=PublisherInfo(*imprint))
     echo(f"{done.items:,} items of {name} in {done.folder}, licence {done.licence}: {', '.join(done.files)}")

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from formalimg.human_eval.agreement.study_tables import StudyFormat
-    from formalimg.reports.figures.figure_files import FigureFormat
-    from formalimg.reports.figures.svg import Figure
+    from formalimg.reports.figures.svg import Figure, FigureFormat
     from formalimg.runs.reader import StoredRun
 
 
@@ -77,7 +76,7 @@ def write_output(
 @contextmanager
 def open_runs(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
     """Open run folders with a judge selected by name or number, or with the last judge if None."""
-    from formalimg.human_eval.agreement.judge_agreement import find_judge
+    from formalimg.human_eval.agreement.rated_images import find_judge
     from formalimg.runs.reader import open_run
 
     with ExitStack() as opened:
@@ -96,7 +95,7 @@ def figure_formats(figures: Path | None, listed: str) -> tuple[FigureFormat, ...
     """Parse and validate the figure formats. Return an empty tuple if no figures are requested."""
     if figures is None:
         return ()
-    from formalimg.reports.figures.figure_files import parse_figure_formats  # here, so that other commands start faster
+    from formalimg.reports.figures.svg import parse_figure_formats  # here, so that other commands start faster
 
     return parse_figure_formats(listed)
 
@@ -107,7 +106,7 @@ def write_figures(drawings: Sequence[Figure], folder: Path, formats: Sequence[Fi
     Raises:
         FormalimgError: if there are none, for the given reason; or if they cannot be written.
     """
-    from formalimg.reports.figures.figure_files import write_figures
+    from formalimg.reports.figures.svg import write_figures
 
     if not drawings:
         raise FormalimgError(f"there is nothing to draw: {empty_reason}")

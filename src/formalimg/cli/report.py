@@ -20,7 +20,7 @@ from formalimg.stats.observations import MissingPolicy, Profile
 if TYPE_CHECKING:
     from formalimg.human_eval.agreement.studies import HumanStudy
     from formalimg.reports.comparison_model import Comparison
-    from formalimg.reports.figures.figure_files import FigureFormat
+    from formalimg.reports.figures.svg import FigureFormat
     from formalimg.runs.reader import StoredRun
 
 _DEFAULT_THRESHOLD = 0.5
@@ -172,9 +172,9 @@ def _draw(
     folder: Path,
     formats: Sequence[FigureFormat],
 ) -> None:
-    from formalimg.reports.figures.image_grid import image_grids
     from formalimg.reports.figures.runs import comparison_figures
     from formalimg.reports.figures.studies import study_figures
+    from formalimg.reports.page_images import image_grids
 
     drawings = [
         *comparison_figures(comparison),

@@ -90,11 +90,11 @@ def serve_command(
     """
     with require_web_extra("the reward server"):
         from formalimg import __version__
-        from formalimg.rewards.server.admission import Limits
         from formalimg.rewards.server.app import create_reward_app
         from formalimg.rewards.server.http_server import serve_rewards
+        from formalimg.rewards.server.request_body import Limits
         from formalimg.rewards.server.score_request import ImageRoot
-    from formalimg.rewards.reward_models import choose_models
+    from formalimg.rewards.reward_functions import choose_models
 
     limits = Limits(max_megabytes * _MEGABYTE, max_items, max_concurrent, max_queue, timeout=timeout)
     allowed = None if root is None else ImageRoot(root)

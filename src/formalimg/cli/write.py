@@ -29,7 +29,7 @@ from formalimg.cli.streams import echo
 
 if TYPE_CHECKING:
     from formalimg.benchmarks.authoring.engine import AuthoringResult
-    from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+    from formalimg.benchmarks.authoring.task import AuthoringPlan
     from formalimg.types import ChatModel
 
 
@@ -110,7 +110,7 @@ def write_command(
     Whatever ends it, the same command goes on where it was. Exit code 1 if items are missing in the end.
     """
     from formalimg.benchmarks.authoring.engine import author_suite
-    from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, authoring_of
+    from formalimg.benchmarks.authoring.task import AuthoringPlan, authoring_of
     from formalimg.errors import FormalimgError  # here, with what follows, so that other commands start faster
     from formalimg.models.registry import open_chat_model
 
@@ -180,7 +180,7 @@ def _show_outlook(
 def _show(written: AuthoringResult, plan: AuthoringPlan) -> None:
     """Print a summary of all attempts and the missing items."""
     from formalimg.benchmarks.authoring.outcomes import REASONS
-    from formalimg.benchmarks.authoring.writing_plan import authoring_of
+    from formalimg.benchmarks.authoring.task import authoring_of
     from formalimg.benchmarks.registry import suite
 
     rows = [("accepted", written.accepted), ("not yet settled", written.unsettled)]

@@ -51,9 +51,7 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.images + other.images,
+            self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens, self.images + other.images
         )
 
 

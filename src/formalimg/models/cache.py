@@ -68,7 +68,6 @@ def _parse_served(text: object) -> dict[str, Setting]:
 
 
 def _parse_first_tokens(text: object) -> dict[str, float]:
-    """Parse the first-token probabilities that are stored as text inside `served`."""
     probabilities = {} if text is None else stored_json(text, _FIRST_TOKENS, dict)
     for value in probabilities.values():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:

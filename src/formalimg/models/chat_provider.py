@@ -24,9 +24,8 @@ from formalimg.models.base import (
 )
 from formalimg.models.cache import AnswerCache, CurrentQuestion, cache_folder, cache_key, single_flight
 from formalimg.models.pricing import price_of
-from formalimg.models.redaction import StoredSettings, mask_secrets
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
-from formalimg.models.secrets import redact_known_keys, redact_values
+from formalimg.models.secrets import StoredSettings, mask_secrets, redact_known_keys, redact_values
 from formalimg.models.spending import NO_USAGE, RequestCost, note_text, note_waste
 from formalimg.models.structured_output import (
     OBJECT_SCHEMA,
@@ -105,11 +104,7 @@ class ProviderChatModel:
     @property
     def settings(self) -> Mapping[str, Setting]:
         """All settings except the messages that affect the answers, including the version of the question format."""
-        return {
-            **self._settings.of(self._provider.settings),
-            "asking": _VERSION,
-            "format": format_instruction()[0],
-        }
+        return {**self._settings.of(self._provider.settings), "asking": _VERSION, "format": format_instruction()[0]}
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
         """Ask a question and parse the answer as a Pydantic type; return `Unanswered` if all retries fail.
@@ -182,7 +177,6 @@ class ProviderChatModel:
         return Unanswered("unreadable", reason, raw, spent.usage, spent.cost)
 
     async def _complete(self, messages: Sequence[Message], schema: Mapping[str, object]) -> Completion:
-        """Make one call, with the schema as text if the server is found not to support structured output."""
         sent = None if schema == TEXT_SCHEMA else schema
         if sent is not None and sent != OBJECT_SCHEMA and not getattr(self._provider, "supports_schema", True):
             messages = with_format(messages, schema)
@@ -249,7 +243,6 @@ class SchemaProvider:
         messages: Sequence[Message],
         schema: Mapping[str, object] | None,
     ) -> tuple[Completion, bool]:
-        """Call `send(messages, schema, mode)`, and retry it without the schema if the server rejects schemas."""
         mode = "none" if schema is None else self._mode
         if schema == OBJECT_SCHEMA and mode != "none":
             mode = "json_object"

@@ -17,9 +17,8 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.options import Options
-from formalimg.models.redaction import mask_command, mask_secrets
 from formalimg.models.registry import requires
-from formalimg.models.secrets import redact
+from formalimg.models.secrets import mask_command, mask_secrets, redact
 from formalimg.types import Setting
 
 _PLACEHOLDER = re.compile(r"\{(prompt|out|seed|size|reference)\}")
@@ -123,7 +122,6 @@ def _placeholder_values(request: ImageRequest, folder: Path) -> dict[str, str]:
 
 
 async def _kill_process(process: asyncio.subprocess.Process) -> None:
-    """Kill a program and all its child processes."""
     with suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own

@@ -224,7 +224,6 @@ def unseen_image(answer: BaseModel, raw: object, prose: str) -> str | None:
 
 
 def _find_remarks(answer: BaseModel, raw: object) -> Iterator[str]:
-    """Yield the remarks in an answer, such as explanations."""
     for model, fields in _walk_levels(answer, raw):
         for name in _field_names(type(model)):
             value = fields.get(name)
@@ -258,7 +257,6 @@ def _are_opposed(
 
 
 def _field_verdicts(name: str, value: object) -> set[bool]:
-    """Return the verdicts in an unrequested field."""
     verdicts = set(_leaf_verdicts(value))
     if _VERDICT_NAME.search(name):
         if isinstance(value, str):
@@ -314,7 +312,6 @@ def _walk_levels(value: object, raw: object) -> Iterator[tuple[BaseModel, dict[s
 
 @cache
 def _field_names(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return the fields of a model type, by their names in JSON."""
     return {field.alias or name: name for name, field in model.model_fields.items()}
 
 

@@ -8,9 +8,8 @@ from typing import Protocol
 
 from formalimg.models.base import CallError, Failed, Generated, Identified, ImageRequest, ImageResult, Refused, Usage
 from formalimg.models.pricing import price_of
-from formalimg.models.redaction import StoredSettings, mask_secrets
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
-from formalimg.models.secrets import redact_values
+from formalimg.models.secrets import StoredSettings, mask_secrets, redact_values
 from formalimg.models.spending import NO_USAGE, RequestCost
 from formalimg.types import Setting
 

@@ -41,9 +41,6 @@ class Options:
         Args:
             model: name of the model, for messages.
             options: the options as text.
-
-        Raises:
-            FormalimgError: if one of them is an API key; options are stored and shown, keys must not be.
         """
         for name, value in options.items():
             if name.lower() in _SECRET:
@@ -178,9 +175,6 @@ class Options:
 
         Args:
             later: options that are read afterwards.
-
-        Raises:
-            FormalimgError: if there are any.
         """
         name = next((name for name in self._unread if name not in later), None)
         if name is None:

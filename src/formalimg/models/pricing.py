@@ -123,8 +123,6 @@ def _is_cheaper(user_price: Price, listed: Price | None) -> bool:
 
 
 def _find_price(name: str, prices: Mapping[str, Price]) -> Price | None:
-    """Return the price of the most specific entry that matches a name."""
-
     def matches(entry: str) -> bool:
         if entry.endswith("*"):
             return name.startswith(entry[:-1])

@@ -19,8 +19,8 @@ from formalimg._util.image_input import image_file_bytes, list_images
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.options import Options
-from formalimg.models.redaction import mask_settings
 from formalimg.models.registry import requires
+from formalimg.models.secrets import mask_settings
 from formalimg.types import ImageModel, Setting
 
 _REQUEST_ARGUMENTS = ("seed", "size")
@@ -117,7 +117,6 @@ def wrap_function(
 
 
 def _is_of_diffusers(function: object) -> bool:
-    """Return whether the object is a diffusers pipeline, or a partial of one with keyword arguments only."""
     if isinstance(function, functools.partial):
         return not function.args and _is_of_diffusers(function.func)
     return any(
@@ -127,7 +126,6 @@ def _is_of_diffusers(function: object) -> bool:
 
 
 def _read_parameters(function: Callable[..., Any]) -> tuple[list[inspect.Parameter] | None, bool]:
-    """Return the function's parameters (None if unknown) and whether it accepts arbitrary keyword arguments."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some functions written in C have no signature
@@ -220,7 +218,6 @@ def require_parameters(function: Callable[..., Any], arguments: Mapping[str, Set
 
 
 def _parse_value(text: str) -> Setting:
-    """Parse a command-line value as a number or boolean if possible, else as a string."""
     if text in ("true", "false"):
         return text == "true"
     for parse in (int, float):

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.util import find_spec
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Identified
@@ -75,24 +74,15 @@ def _load_presets() -> Mapping[str, Preset]:
     return {f"{PREFIX}{name}": Preset(f"{PREFIX}{name}", **entry) for name, entry in tomllib.loads(text).items()}
 
 
-IMAGE_MODELS = "formalimg.image_models"
-"""Entry-point group of image models. An entry is named after the provider and loads an `ImageModelFactory`."""
-CHAT_MODELS = "formalimg.chat_models"
-"""Entry-point group of chat models. An entry is named after the provider and loads a `ChatModelFactory`."""
+# Entry-point groups. An entry is named after the provider and loads a function that creates a model from the rest of
+# the name and the options.
+IMAGE_MODELS, CHAT_MODELS = "formalimg.image_models", "formalimg.chat_models"
 
-ImageModelFactory: TypeAlias = Callable[[str, Mapping[str, str]], ImageModel]
-"""Creates an image model from the rest of the name and the options."""
-
-ChatModelFactory: TypeAlias = Callable[[str, Mapping[str, str]], ChatModel]
-"""Creates a chat model from the rest of the name and the options."""
-
-Model = TypeVar("Model")
 AnyModel = TypeVar("AnyModel", bound=Identified)
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 
 _ATTRIBUTE = "__formalimg_needs__"
-_PLAIN_NAME = re.compile(r"[a-z]{1,16}/[a-z]{1,16}")
-"""Names of models that no key can hide in, such as those of built-in ones."""
+_PLAIN_NAME = re.compile(r"builtin/[a-z]{1,16}")  # a name that no key can hide in
 
 
 def open_image_model(name: str, options: Mapping[str, str] | None = None) -> ImageModel:
@@ -101,19 +91,15 @@ def open_image_model(name: str, options: Mapping[str, str] | None = None) -> Ima
     Args:
         name: as users write it, such as `builtin/oracle` or `folder/path/to/images`.
         options: options of the model, as the provider defines them.
-
-    Raises:
-        FormalimgError: if the provider or model is unknown, a requirement is missing, or an option is wrong.
     """
     provider, model = _split_name(name, "builtin/reader")
     providers = image_model_providers()
     if provider not in providers and provider in chat_model_providers():
         raise FormalimgError(f"{provider}/… makes no images: its models answer questions, as judges or planners")
-    factory: ImageModelFactory = _load_factory(provider, model, providers)
-    if provider == "builtin" and not options and _PLAIN_NAME.fullmatch(name):
-        return factory(model, {})  # which holds no key
-    with _redact_errors(name, options or {}):
-        return _without_keys(factory(model, options or {}))
+    factory: Callable[[str, Mapping[str, str]], ImageModel] = _load_factory(provider, model, providers)
+    if not options and _PLAIN_NAME.fullmatch(name):
+        return factory(model, {})
+    return _open_without_keys(factory, name, model, options or {})
 
 
 def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> ChatModel:
@@ -122,18 +108,14 @@ def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> Chat
     Args:
         name: as users write it, such as `openai/gpt-4o`, `openai/Qwen/Qwen3-VL-8B-Instruct` or `preset/qwen3-vl-8b`.
         options: options of the model, as the provider defines them.
-
-    Raises:
-        FormalimgError: if the provider or model is unknown, a requirement is missing, or an option is wrong.
     """
     name, options = expand_preset(name, options)
     provider, model = _split_name(name, "openai/gpt-4o")
     providers = chat_model_providers()
     if provider not in providers and provider in image_model_providers():
         raise FormalimgError(f"{provider}/… answers no questions: its models make images")
-    factory: ChatModelFactory = _load_factory(provider, model, providers)
-    with _redact_errors(name, options or {}):
-        return _without_keys(factory(model, options or {}))
+    factory: Callable[[str, Mapping[str, str]], ChatModel] = _load_factory(provider, model, providers)
+    return _open_without_keys(factory, name, model, options)
 
 
 def image_model_providers() -> dict[str, EntryPoint]:
@@ -144,6 +126,61 @@ def image_model_providers() -> dict[str, EntryPoint]:
 def chat_model_providers() -> dict[str, EntryPoint]:
     """Return the entry points of all installed chat model providers, by name."""
     return {entry.name: entry for entry in entry_points(group=CHAT_MODELS)}
+
+
+def _split_name(name: str, example: str) -> tuple[str, str]:
+    provider, _, model = name.partition("/")
+    if not model:
+        advice = f"write provider/model, as in {example}; `formalimg models` lists the providers"
+        raise FormalimgError(f"cannot read the model {_mask(name)!r}: {advice}")
+    return provider, model
+
+
+def _load_factory(provider: str, model: str, providers: Mapping[str, EntryPoint]) -> Callable[..., Any]:
+    if provider not in providers:
+        near = get_close_matches(provider, providers, 1)
+        advice = f"did you mean {near[0]}/{_mask(model)}?" if near else f"known are {', '.join(sorted(providers))}"
+        raise FormalimgError(f"unknown provider {_mask(provider)!r}: {advice}")
+    try:
+        factory: Callable[..., Any] = providers[provider].load()
+    except (ImportError, AttributeError) as error:
+        raise FormalimgError(
+            f"the provider {provider!r} cannot be loaded from {providers[provider].value} ({error}): install it again"
+        ) from error
+    require_modules(provider, factory)
+    return factory
+
+
+def _open_without_keys(
+    factory: Callable[[str, Mapping[str, str]], AnyModel], name: str, model: str, options: Mapping[str, str]
+) -> AnyModel:
+    """Open a model, with keys redacted from errors; raise one if a provider puts a key into the name or settings."""
+    from formalimg.models.secrets import find_secrets, mask_secrets, mask_settings, redact  # built-in models need none
+
+    mask_secrets(name)
+    mask_settings(options)  # both register what they find
+    try:
+        opened = factory(model, options)
+    except FormalimgError as error:
+        text = redact(str(error))
+        if text == str(error):
+            raise
+        raise FormalimgError(text) from None
+    secrets = find_secrets()
+    for field, value in (("name", opened.name), *opened.settings.items()):
+        if isinstance(value, str) and any(secret in value for secret in secrets):
+            owner = "its name" if field == "name" else f"its setting {field}"
+            raise FormalimgError(
+                f"{mask_secrets(opened.name)} holds a key in {owner}, which is stored with the results: give the key "
+                "in an environment variable that the provider reads"
+            )
+    return opened
+
+
+def _mask(text: str) -> str:
+    from formalimg.models.secrets import mask_secrets  # here, because built-in models have no keys
+
+    return mask_secrets(text)
 
 
 @dataclass(frozen=True)
@@ -170,6 +207,23 @@ def list_providers() -> list[Provider]:
     """Return all installed providers, sorted by name. Their modules are imported, but no model is called."""
     images, chats = image_model_providers(), chat_model_providers()
     return [_describe_provider(name, images.get(name), chats.get(name)) for name in sorted({*images, *chats})]
+
+
+def _describe_provider(name: str, images: EntryPoint | None, chats: EntryPoint | None) -> Provider:
+    entries = [entry for entry in (images, chats) if entry is not None]
+    summary: list[str] = []
+    missing: list[str] = []
+    for entry in entries:
+        try:
+            factory = entry.load()
+        except Exception as error:  # somebody else's package may be broken in any way, and the others are not
+            missing.append(f"mend {entry.value}, which cannot be loaded ({type(error).__name__}: {error})")
+            continue
+        summary.append((factory.__doc__ or "").strip().partition("\n")[0])
+        missing.extend(requirements_of(factory).missing())
+    package = entries[0].dist.name if entries[0].dist else ""
+    offers, steps = (tuple(filter(None, dict.fromkeys(texts))) for texts in (summary, missing))
+    return Provider(name, images is not None, chats is not None, package, offers, steps)
 
 
 def list_presets() -> list[Provider]:
@@ -205,13 +259,20 @@ class Requirements:
 
     def missing_modules(self) -> list[str]:
         """Return the modules that are not installed."""
-        return [module for module in self.modules if not _is_installed(module)]
+        absent = []
+        for module in self.modules:
+            try:
+                if find_spec(module) is None:
+                    absent.append(module)
+            except (ImportError, ValueError):  # a parent package is not installed
+                absent.append(module)
+        return absent
 
     def missing(self) -> list[str]:
         """Return the remaining setup steps; empty if the provider can be used."""
-        steps = [self.install or f"install {', '.join(self.modules)}"] if self.missing_modules() else []
         from formalimg.models.secrets import find_api_key
 
+        steps = [self.install or f"install {', '.join(self.modules)}"] if self.missing_modules() else []
         if self.keys and find_api_key(self.keys) is None:
             steps.append(f"set {' or '.join(self.keys)}" + (f" (not needed {self.unless})" if self.unless else ""))
         return steps
@@ -252,100 +313,3 @@ def require_modules(provider: str, factory: Callable[..., Any]) -> None:
     if absent:
         advice = required.install or f"install {', '.join(absent)}"
         raise FormalimgError(f"{provider}/… needs {', '.join(absent)}: {advice}")
-
-
-def _split_name(name: str, example: str) -> tuple[str, str]:
-    provider, slash, model = name.partition("/")
-    if not slash or not model:
-        advice = f"write provider/model, as in {example}; `formalimg models` lists the providers"
-        raise FormalimgError(f"cannot read the model {_mask(name)!r}: {advice}")
-    return provider, model
-
-
-def _load_factory(
-    provider: str, model: str, providers: Mapping[str, EntryPoint]
-) -> Callable[[str, Mapping[str, str]], Model]:
-    if provider not in providers:
-        near = get_close_matches(provider, providers, 1)
-        advice = f"did you mean {near[0]}/{_mask(model)}?" if near else f"known are {', '.join(sorted(providers))}"
-        raise FormalimgError(f"unknown provider {_mask(provider)!r}: {advice}")
-    try:
-        factory: Callable[[str, Mapping[str, str]], Model] = providers[provider].load()
-    except (ImportError, AttributeError) as error:
-        raise FormalimgError(
-            f"the provider {provider!r} cannot be loaded from {providers[provider].value} ({error}): install it again"
-        ) from error
-    require_modules(provider, factory)
-    return factory
-
-
-@contextmanager
-def _redact_errors(name: str, options: Mapping[str, str]) -> Iterator[None]:
-    """Redact keys from a model's name and options in its errors and in all later output."""
-    # Here, because built-in models have no keys.
-    from formalimg.models.redaction import mask_secrets, mask_settings
-    from formalimg.models.secrets import redact
-
-    mask_secrets(name)
-    mask_settings(options)  # both register what they find
-    try:
-        yield
-    except FormalimgError as error:
-        text = redact(str(error))
-        if text == str(error):
-            raise
-        raise FormalimgError(text) from None
-
-
-def _without_keys(model: AnyModel) -> AnyModel:
-    """Return the model, or raise an error if its name or settings contain a known key.
-
-    Ours never do. A provider of somebody else's may; it cannot be given another name.
-    """
-    from formalimg.models.redaction import is_location
-    from formalimg.models.secrets import find_secrets
-
-    secrets = [secret for secret in find_secrets() if not is_location(secret)]
-    for field, value in (("name", model.name), *model.settings.items()):
-        if isinstance(value, str) and any(secret in value for secret in secrets):
-            owner = "its name" if field == "name" else f"its setting {field}"
-            raise FormalimgError(
-                f"{_mask(model.name)} holds a key in {owner}, which is stored with the results: give the key in "
-                "an environment variable that the provider reads"
-            )
-    return model
-
-
-def _mask(text: str) -> str:
-    from formalimg.models.redaction import mask_secrets  # here, because built-in models have no keys
-
-    return mask_secrets(text)
-
-
-def _describe_provider(name: str, images: EntryPoint | None, chats: EntryPoint | None) -> Provider:
-    entries = [entry for entry in (images, chats) if entry is not None]
-    summary: list[str] = []
-    missing: list[str] = []
-    for entry in entries:
-        try:
-            factory = entry.load()
-        except Exception as error:  # somebody else's package may be broken in any way, and the others are not
-            missing.append(f"mend {entry.value}, which cannot be loaded ({type(error).__name__}: {error})")
-            continue
-        summary.append((factory.__doc__ or "").strip().partition("\n")[0])
-        missing.extend(requirements_of(factory).missing())
-    package = entries[0].dist.name if entries[0].dist else ""
-    return Provider(
-        name, images is not None, chats is not None, package, _unique_lines(summary), _unique_lines(missing)
-    )
-
-
-def _unique_lines(lines: list[str]) -> tuple[str, ...]:
-    return tuple(line for line in dict.fromkeys(lines) if line)
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except (ImportError, ValueError):  # a parent package is not installed
-        return False

@@ -167,7 +167,6 @@ class RateLimiter:
             await self._sleep(delay)
 
     async def _wait_for_start(self) -> None:
-        """Wait until the rate limit and the provider's Retry-After allow the next call."""
         while True:
             now = self._clock()
             blocked = self._blocked_until - now

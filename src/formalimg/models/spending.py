@@ -125,8 +125,6 @@ Completed = TypeVar("Completed", bound="Completion | ImageCompletion")
 
 @dataclass
 class _Call:
-    """State of a call in progress."""
-
     usage: Usage | None = None  # what it used, once an answer says so
     received: int = 0  # bytes of a good answer that came in so far
 

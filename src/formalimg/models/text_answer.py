@@ -51,6 +51,5 @@ def json_or_literal(text: str) -> Any:
 
 
 def _count_numeric_keys(node: ast.AST) -> int:
-    """Return the number of dictionary keys and set members that are not strings."""
     hashed = node.keys if isinstance(node, ast.Dict) else node.elts if isinstance(node, ast.Set) else []
     return sum(not (isinstance(key, ast.Constant) and isinstance(key.value, str)) for key in hashed)

@@ -5,10 +5,10 @@ from formalimg._util.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from formalimg.reports.comparison import compare
-    from formalimg.reports.figures.bar_charts import item_figures
-    from formalimg.reports.figures.figure_files import write_figures
+    from formalimg.reports.figures.charts import item_figures
     from formalimg.reports.figures.runs import comparison_figures
     from formalimg.reports.figures.studies import study_figures
+    from formalimg.reports.figures.svg import write_figures
     from formalimg.reports.reference import reference_rows
     from formalimg.reports.report import render, write_html
 

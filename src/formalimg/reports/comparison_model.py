@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from formalimg.stats.comparison import RankRange
 
 
-BY_PEOPLE = "by people"
-"""The name of the table with one row for each run that people labelled."""
+BY_PEOPLE = "by people"  # The name of the table with one row for each run that people labelled
 
 
-FLOOR, CEILING = "builtin/scatter", "builtin/oracle"
-"""Models that mark the level of chance and what is possible."""
+FLOOR, CEILING = "builtin/scatter", "builtin/oracle"  # Models that mark the level of chance and what is possible
 
 
 class Tally(NamedTuple):
@@ -122,6 +120,19 @@ def select_rated_rows(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
     models = (row for row in rows if not is_built_in(row.manifest.model.name))
     between = (row for row in rows if row.manifest.model.name not in (CEILING, FLOOR))
     return tuple(models) or tuple(between) or tuple(rows)
+
+
+_TONES = 6
+
+
+def run_tones(rows: Sequence[RunRow], subject: int | None = None) -> tuple[str, ...]:
+    """Return the CSS colour class of each run, with the accent for the first one."""
+    tones: list[str] = []
+    rated = select_rated_rows(rows) if subject is None else (rows[subject],)
+    for row in rows:
+        number = sum(tone != "bound" for tone in tones) % _TONES
+        tones.append(f"tone-{number}" if row in rated else "bound")
+    return tuple(tones)
 
 
 def name_with_task(model: str, task: str, condition: str) -> str:

@@ -29,14 +29,9 @@ from formalimg.stats.comparison import is_significant
 from formalimg.stats.judge_error import NO_ERRORS
 from formalimg.stats.observations import Band, Interval, MissingPolicy, Rate
 
-_MAX_LINES = 4
-"""So many lines each question has; the tables have all."""
-
-_MIN_ASKED = 5
-"""Shares of failures among fewer parts than this come last: they are chance."""
-
-_MAX_GAP = 0.5
-"""No judge is suspected of error rates that differ by more between two models."""
+_MAX_LINES = 4  # So many lines each question has; the tables have all
+_MIN_ASKED = 5  # Shares of failures among fewer parts than this come last: they are chance
+_MAX_GAP = 0.5  # No judge is suspected of error rates that differ by more between two models
 
 
 class Finding(NamedTuple):
@@ -335,7 +330,7 @@ def _difference_text(difference: _Difference, section: Section, confidence: floa
         texts.append(f"the judge alone: {format_value(difference.by_judge, scale)}")
     elif tipping := _tipping_text(difference):
         texts.append(tipping)
-    bounds = difference.turn_interval(pair.bounds)
+    bounds = difference.turn_interval(pair.found.bounds)
     if pair.is_undone and bounds is not None:
         ends = " to ".join(format_value(end, scale) for end in bounds)
         by = "people" if pair.is_by_people else "the judge"

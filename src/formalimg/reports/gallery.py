@@ -12,23 +12,17 @@ from formalimg.judges.observations import clause_disagreement, explanation_title
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.parser import parse
 from formalimg.logic.syntax import Atom, Not, Or, to_pretty_text
-from formalimg.reports.comparison_model import Section
-from formalimg.reports.examples import ExampleImage
-from formalimg.reports.figures.series import run_tones
+from formalimg.reports.comparison_model import Section, run_tones
 from formalimg.reports.figures.svg import Markup, short_names
-from formalimg.reports.report_images import LinkedImage, PageImage
+from formalimg.reports.page_images import ExampleImage, LinkedImage, PageImage
 from formalimg.reports.tables.format import count_noun, format_value, level_name, shorten_text
 from formalimg.scenes.objects import CANVAS, SceneError, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Benchmark, Part, Unscored, Verdict
 
 _SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
-_LETTER = 6.3
-"""About the width of a letter of a label, in pixels of the thumbnail."""
-
-_MAX_PROMPT = 180
-"""Longer prompts are cut below the most telling failures; the gallery has them whole."""
-
+_LETTER = 6.3  # About the width of a letter of a label, in pixels of the thumbnail
+_MAX_PROMPT = 180  # Longer prompts are cut below the most telling failures; the gallery has them whole
 _MAX_NAME = 20
 _FORMULA_WIDTH = 44
 _OPERATORS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall|exactly|at-least|at-most)(?=[\s)])"

@@ -20,18 +20,18 @@ from formalimg.reports.comparison_model import (
     Section,
     Tally,
     identity_text,
+    run_tones,
     settings_text,
     total_share,
 )
 from formalimg.reports.corrected import is_corrected
-from formalimg.reports.examples import SuiteImages
 from formalimg.reports.figures.curve import curves_html
-from formalimg.reports.figures.series import run_tones
 from formalimg.reports.figures.svg import Figure, Markup, element, join
 from formalimg.reports.findings import collect_findings, headline_numbers
 from formalimg.reports.gallery import gallery_html, telling_figures
 from formalimg.reports.main_table import main_table
 from formalimg.reports.notes import extent_text, short_caption
+from formalimg.reports.page_images import SuiteImages
 from formalimg.reports.paired_runs import judge_text
 from formalimg.reports.tables.format import (
     FAILURES_COUNTED,
@@ -53,11 +53,8 @@ if TYPE_CHECKING:
     from formalimg.human_eval.agreement.studies import HumanStudy
 
 
-Printed: TypeAlias = Literal["open", "all"]
-"""What is printed of a page: what is open, or all."""
-
-_MAX_STRIP = 6
-"""Runs whose numbers are shown large; the table has those of all."""
+Printed: TypeAlias = Literal["open", "all"]  # What is printed of a page: what is open, or all
+_MAX_STRIP = 6  # Runs whose numbers are shown large; the table has those of all
 
 
 def html_page(
@@ -267,8 +264,7 @@ def _read_asset(name: str) -> Markup:
     return Markup((files("formalimg.reports") / "templates" / name).read_text(encoding="utf-8"))
 
 
-_MAX_BARS = 24
-"""Further lines of a chart are collapsed."""
+_MAX_BARS = 24  # Further lines of a chart are collapsed
 
 
 def failure_bars(section: Section) -> str:

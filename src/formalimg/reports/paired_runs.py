@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.human_eval.agreement.image_labels import RunLabels
-from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.human_eval.agreement.rated_images import ImageName
 from formalimg.judges.factory import DRAWN
-from formalimg.reports.comparison_model import GradedImage, HowCounted, RunRow, SeenRun
+from formalimg.reports.comparison_model import GradedImage, HowCounted, RunRow, SeenImage, SeenRun
 from formalimg.reports.run_numbers import has_same_items, same_items
 from formalimg.reports.tables.format import level_name
 from formalimg.runs.manifest import RunManifest
@@ -39,15 +39,14 @@ from formalimg.stats.corrected_difference import (
     pair_labelled,
 )
 from formalimg.stats.judge_error import MEASURED_GAPS, NO_ERRORS, ErrorRates, TippingPoint, tipping_point
-from formalimg.stats.observations import Interval, Observation, ScoreObservation
+from formalimg.stats.observations import Observation, ScoreObservation
 from formalimg.types import Benchmark
 
-PUBLIC_GAPS = (
+PUBLIC_GAPS = (  # How unequally judges treat models
     "On public data with human labels, the false-pass rates of one judge were measured "
     f"{100 * MEASURED_GAPS[0]:.0f}–{100 * MEASURED_GAPS[1]:.0f} points apart between models: label images to be sure "
     "(`formalimg annotate RUN RUN --for-correction`)."
 )
-"""How unequally judges treat models."""
 
 
 class RunPair(NamedTuple):
@@ -72,11 +71,6 @@ class RunPair(NamedTuple):
     tipping: TippingPoint | None = None
     # the judge's errors by its certificate, with which the tipping point was computed
     judge_errors: ErrorRates = NO_ERRORS
-
-    @property
-    def bounds(self) -> Interval | None:
-        """The range of the difference over all possible missing verdicts, or None if no verdict is missing."""
-        return self.found.bounds
 
     @property
     def is_by_people(self) -> bool:
@@ -110,7 +104,7 @@ def compare_in_pairs(
     """Compare runs in pairs, only within the same judge if runs are listed once for each judge."""
     reader = _PairReader(runs, rules, labels or {}, of_groups=suite.has_scores)
     by_judge = rows_by_judge(runs)
-    all_pairs = [pair for rows in by_judge for pair in combinations(rows, 2)]
+    all_pairs = {pair for rows in by_judge for pair in combinations(rows, 2)}
     if not all_pairs:
         return PairedRuns((), (), ())
     visible = sorted(all_pairs)
@@ -243,8 +237,7 @@ def _compare_pair(
         return _decide_by_people(judged, by_people, pair, number, rules.confidence)
     judged = judged._replace(is_undone=_is_undone(plain, judged.found))
     judge = first.record.manifest.judge
-    knows_drawings = judge is not None and judge.name == DRAWN
-    if suite.has_scores or knows_drawings or not judged.found.estimate:
+    if suite.has_scores or (judge is not None and judge.name == DRAWN) or not judged.found.estimate:
         return judged
     trailing, leading = sorted(_find_rate(run, name, number) for run in runs)
     certified = {errors.get(run.record.folder.resolve(), NO_ERRORS) for run in runs}
@@ -255,7 +248,6 @@ def _compare_pair(
 def _decide_by_people(
     judged: RunPair, plain: PairedDifference, pair: _Pair, number: _ComparedNumber, confidence: float
 ) -> RunPair:
-    """Return a comparison decided by people, with the judge's difference and the effect of missing verdicts."""
     decided = judged._replace(found=plain, by="people", judge=judged.found, worst=None, best=None)
     if pair.worst is None or pair.best is None:
         return decided
@@ -312,21 +304,22 @@ class _PairReader:
             items = pair_items(self._means(first, of_first, run_items), self._means(second, of_second, baseline_items))
             return _CountedPair(items, self._labelled_items((first, second), (of_first, of_second), same))
 
-        is_missing = self._missing == "exclude" and any(self._has_missing(number, same) for number in (first, second))
+        is_missing = self._missing == "exclude" and any(
+            image.counting is None if isinstance(image, GradedImage) else image.passed is None
+            for number in (first, second)
+            for image in self._images(number)
+            if same is None or image.item in same
+        )
         return _Pair(
             count(self._missing, self._missing, None),
             count("fail", "pass", same) if is_missing else None,
             count("pass", "fail", same) if is_missing else None,
         )
 
-    def _has_missing(self, number: int, among: set[str] | None) -> bool:
-        run = self._runs[number]
-        if self._of_groups:
-            return any(image.counting is None for image in run.graded if among is None or image.item in among)
-        return any(image.passed is None for image in run.images if among is None or image.item in among)
+    def _images(self, number: int) -> Sequence[GradedImage | SeenImage]:
+        return self._runs[number].graded if self._of_groups else self._runs[number].images
 
     def _means(self, number: int, missing: MissingAs, among: set[str] | None) -> ItemMeans:
-        """Return the means of a run over the items in `among`, or over all items if it is None."""
         if among is None and (number, missing) in self._whole:
             return self._whole[number, missing]
         run = self._runs[number]
@@ -363,11 +356,11 @@ class _PairReader:
 
         Those without a verdict are left out or count as failures or passes, unless people say what they show.
         """
-        run, labels = self._runs[number], self._labels[number]
+        labels = self._labels[number]
         by_item: dict[str, list[LabelledImage]] = {}
         if labels is None:
             return by_item
-        for image in run.graded if self._of_groups else run.images:
+        for image in self._images(number):
             value = image.score if isinstance(image, GradedImage) else image.passed
             if (value is None and missing not in ("fail", "pass")) or (among is not None and image.item not in among):
                 continue

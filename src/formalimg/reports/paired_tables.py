@@ -11,11 +11,8 @@ from formalimg.reports.tables.model import Cell, Column, ColumnType, Number, Pla
 from formalimg.types import Benchmark, Table
 
 PAIRED = "paired differences"
-DETAILS = f"{PAIRED} in detail"
-"""The name of the table by band and level."""
-
-_MAX_RUNS_IN_DETAIL = 6
-"""With more runs than this, bands and levels are in CSV and JSON files only."""
+DETAILS = f"{PAIRED} in detail"  # The name of the table by band and level
+_MAX_RUNS_IN_DETAIL = 6  # With more runs than this, bands and levels are in CSV and JSON files only
 
 
 def build_paired_tables(
@@ -70,8 +67,8 @@ def _build_columns(suite: Benchmark) -> tuple[tuple[Column, Callable[[RunPair], 
         (Column("worse", "count"), lambda pair: pair.found.losses, always),
         (Column(f"{_unit_of(suite)}s", "count"), lambda pair: pair.found.items, always),
         (Column("left out", "count"), lambda pair: len(pair.found.left_out), always),
-        (Column("lowest", scale, starts=True), lambda pair: pair.bounds and pair.bounds.low, _has_bounds),
-        (Column("highest", scale), lambda pair: pair.bounds and pair.bounds.high, _has_bounds),
+        (Column("lowest", scale, starts=True), lambda pair: pair.found.bounds and pair.found.bounds.low, _has_bounds),
+        (Column("highest", scale), lambda pair: pair.found.bounds and pair.found.bounds.high, _has_bounds),
         (
             Column("false-pass gap", scale, starts=True),
             lambda pair: pair.tipping and pair.tipping.false_pass,
@@ -82,7 +79,7 @@ def _build_columns(suite: Benchmark) -> tuple[tuple[Column, Callable[[RunPair], 
 
 
 def _has_bounds(pair: RunPair) -> bool:
-    return pair.bounds is not None
+    return pair.found.bounds is not None
 
 
 def _has_tipping_point(pair: RunPair) -> bool:

@@ -20,9 +20,8 @@ from formalimg.types import RunRecord, Table
 
 if TYPE_CHECKING:
     from formalimg.human_eval.agreement.studies import HumanStudy
-    from formalimg.reports.examples import SuiteImages
     from formalimg.reports.page import Printed
-    from formalimg.reports.report_images import Images
+    from formalimg.reports.page_images import Images, SuiteImages
 
 _MEGABYTE = 1_000_000
 _ROOM_FOR_REMARK = 1000
@@ -132,9 +131,6 @@ def write_html(
         threshold: as for `compare`.
         studied: human ratings of the images, as `formalimg.human_eval.agreement.study_human_ratings` returned them.
         printed: what is printed of it: `open` for what is open, `all` for all parts.
-
-    Raises:
-        FormalimgError: if it cannot be written, or is too large even without images.
     """
     comparison = compare(
         runs, missing=missing, epsilon=epsilon, references=references, profile=profile, threshold=threshold
@@ -164,9 +160,8 @@ def write_page(
 ) -> None:
     """Write the HTML report of an existing comparison."""
     # here, so that the table after a run is made faster
-    from formalimg.reports.examples import suite_images
     from formalimg.reports.page import html_page
-    from formalimg.reports.report_images import LinkedImage, image_loader, remove_other_images, write_images
+    from formalimg.reports.page_images import LinkedImage, image_loader, remove_other_images, suite_images, write_images
 
     path = Path(path)
     folder = path.with_name(f"{path.stem}_files")

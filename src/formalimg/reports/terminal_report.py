@@ -10,9 +10,9 @@ from formalimg._util.text import visible
 from formalimg.benchmarks.registry import suite as find_suite
 from formalimg.judges.failures import failure_sentences
 from formalimg.reports.comparison_model import BY_PEOPLE, Comparison, Section
-from formalimg.reports.examples import telling_failures
 from formalimg.reports.main_table import main_table
 from formalimg.reports.notes import list_caveats, short_caption
+from formalimg.reports.page_images import telling_failures
 from formalimg.reports.tables.format import level_name
 from formalimg.reports.tables.model import baselines_last
 from formalimg.reports.tables.terminal import grid_width, render_terminal
@@ -22,12 +22,8 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 
 _MAX_CAVEATS = 2
-_MIN_NAME = 18
-"""Longer names of runs are shortened in the middle before columns are left out."""
-
-_WIDE = 120
-"""From this width on levels are shown before all else; else they are the first to be left out."""
-
+_MIN_NAME = 18  # Longer names of runs are shortened in the middle before columns are left out
+_WIDE = 120  # From this width on levels are shown before all else; else they are the first to be left out
 _DROPPED_FIRST = ("p_yes", "level", "rank", "overall", "band", "generalizability")
 _DROPPED_FROM_WIDE = (("rank", "overall", "p_yes"), ("rank", "overall", "p_yes", "band"))
 """Which columns are left out of a table that does not fit, one after the other, until it does."""

@@ -7,11 +7,6 @@ if TYPE_CHECKING:
     from formalimg.rewards.reward_functions import RewardFunction, reward, reward_function
     from formalimg.rewards.scorer import Scorer
 
-__all__ = [
-    "RewardFunction",
-    "Scorer",
-    "reward",
-    "reward_function",
-]
+__all__ = ["RewardFunction", "Scorer", "reward", "reward_function"]
 
 __getattr__, __dir__ = lazy_exports(__name__)

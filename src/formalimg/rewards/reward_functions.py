@@ -1,23 +1,30 @@
-"""Reward functions: rewards in a single call, and in the format expected by RL trainers (Flow-GRPO)."""
+"""Reward functions: rewards in a single call, in the format of RL trainers (Flow-GRPO), and the models they use."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
+from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import part_to_json
+from formalimg.judges.factory import DETECTORS, DRAWN, ICONS, JUDGE_OPTIONS, OCR
+from formalimg.rewards.inputs import ImageLike, require_task
 from formalimg.rewards.result import Missing, RewardScore
-from formalimg.rewards.reward_images import ImageLike
-from formalimg.rewards.reward_models import choose_models
-from formalimg.rewards.rows import require_task
+from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.tasks import TaskLike
+from formalimg.runs.defaults.settings import ConfiguredJudge, load_defaults
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+_FOR_GROUNDERS_ONLY = ("boxes",)  # options of a chat model that say how it is asked for boxes and nothing else
+_scorers: dict[str, Scorer] = {}  # scorers by their models
+_log = logging.getLogger(__name__)
 
 
 class TrainerRewards(NamedTuple):
@@ -70,9 +77,6 @@ def reward(
         scorer: a scorer of your own, or a client of a reward server, in place of these.
         missing: the value for an image that cannot be scored. None by default: a 0 would teach a model to avoid
             images that the judge cannot read.
-
-    Raises:
-        FormalimgError: if an argument is not valid; with `missing="error"`, also for an image that cannot be scored.
     """
     if scorer is None:
         models = choose_models(grounder, judge, grounder_options=grounder_options, judge_options=judge_options)
@@ -80,9 +84,8 @@ def reward(
     elif any((grounder, grounder_options, judge, judge_options)):
         raise FormalimgError("a scorer has its own grounder and judge: leave out either the scorer or these")
     _require_choice(missing, get_args(Missing))
-    return [
-        reward.number(missing, index) for index, reward in enumerate(_score_batch(images, items, scorer, parts=False))
-    ]
+    scores = _score_batch(images, items, scorer, parts=False)
+    return [score.number(missing, index) for index, score in enumerate(scores)]
 
 
 def reward_function(
@@ -149,3 +152,115 @@ def build_tasks(prompts: Sequence[str], metadata: Sequence[object]) -> list[Mapp
     """Return the task of each image from its metadata, or find the item by prompt."""
     rows = zip_longest(list(metadata or ()), list(prompts if prompts is not None else ()))
     return [require_task(row, f"metadata {index}", prompt) for index, (row, prompt) in enumerate(rows)]
+
+
+# --- the models
+
+
+@dataclass(frozen=True)
+class RewardModels:
+    """The grounder and judges used for rewards."""
+
+    # finds the objects, for formulas over boxes and colours
+    grounder: ConfiguredJudge = field(default_factory=lambda: ConfiguredJudge(ICONS))
+    judge: ConfiguredJudge | None = None  # the chat model that judges all else; None for none
+    judges: Mapping[str, ConfiguredJudge] = field(default_factory=dict)  # those of single suites, in its place
+
+    @property
+    def lines(self) -> list[str]:
+        """A line for each model configured by the environment or a file."""
+        roles = {"grounder": self.grounder, "judge": self.judge}
+        roles |= {f"judge of {name}": judge for name, judge in self.judges.items()}
+        return [f"{role} {model.name} from {model.source}" for role, model in roles.items() if model and model.source]
+
+    def open(self, **options: Any) -> Scorer:
+        """Open a scorer with these models."""
+        return Scorer(
+            **{"grounder": self.grounder.name, "grounder_options": self.grounder.options, **options},
+            judge=None if self.judge is None else self.judge.name,
+            judge_options=None if self.judge is None else self.judge.options,
+            judges=self.judges,
+        )
+
+    @property
+    def scorer(self) -> Scorer:
+        """A scorer with these models, shared so that formulas are prepared only once."""
+        key = repr(self)
+        if key not in _scorers:
+            for line in self.lines:
+                _log.info("%s", line)
+            _scorers[key] = self.open()
+        return _scorers[key]
+
+
+def choose_models(
+    grounder: str | None = None,
+    judge: str | None = None,
+    *,
+    grounder_options: Mapping[str, Any] | None = None,
+    judge_options: Mapping[str, Any] | None = None,
+) -> RewardModels:
+    """Choose the grounder and judge from the arguments, the environment, formalimg.toml or the defaults.
+
+    A judge that can find objects is the grounder too, unless one is named or configured: as in runs, whoever looks at
+    the images of a diffusion model looks for boxes as well.
+    """
+    defaults = load_defaults()
+    chosen_judge = _choose_model(judge, judge_options, defaults.judge())
+    if chosen_judge is None and judge_options:
+        raise FormalimgError("there are options for a judge, and no judge: name it, or leave them out")
+    chosen_grounder = _choose_model(grounder, grounder_options, defaults.grounder)
+    judges: dict[str, ConfiguredJudge] = {}
+    if judge is None:
+        for name in {name: None for file in defaults.files for name in file.suites}:
+            model = defaults.judge(name)
+            if model and (
+                chosen_judge is None or (model.name, model.source) != (chosen_judge.name, chosen_judge.source)
+            ):
+                judges[name] = model
+    if grounder is not None:
+        judges = {name: suite_judge for name, suite_judge in judges.items() if not suite(name).is_grounded}
+    if chosen_grounder is None:
+        chosen_grounder, chosen_judge = _split_judge(chosen_judge, _option_texts(grounder_options))
+    elif chosen_judge is not None and _finds_objects_only(chosen_judge.name):
+        if judge is not None:
+            raise FormalimgError(f"{judge} finds objects and judges nothing else: name it as the grounder")
+        chosen_judge = None
+    return RewardModels(chosen_grounder, chosen_judge, judges)
+
+
+def _choose_model(
+    name: str | None, options: Mapping[str, Any] | None, configured: ConfiguredJudge | None
+) -> ConfiguredJudge | None:
+    texts = _option_texts(options)
+    if name is not None:
+        return ConfiguredJudge(name, texts)
+    return configured and ConfiguredJudge(configured.name, {**configured.options, **texts}, configured.source)
+
+
+def _split_judge(
+    judge: ConfiguredJudge | None, options: Mapping[str, str]
+) -> tuple[ConfiguredJudge, ConfiguredJudge | None]:
+    """Split a configured judge into a default grounder, if it can find objects, and a judge."""
+    if judge is None or judge.name == DRAWN or judge.name.startswith(OCR):
+        return ConfiguredJudge(ICONS, options), judge
+    if _finds_objects_only(judge.name):
+        return ConfiguredJudge(judge.name, {**judge.options, **options}, judge.source), None
+    for_grounder = {
+        key: value for key, value in judge.options.items() if key not in JUDGE_OPTIONS or key in _FOR_GROUNDERS_ONLY
+    }
+    for_judge = {key: value for key, value in judge.options.items() if key not in _FOR_GROUNDERS_ONLY}
+    grounder = ConfiguredJudge(judge.name, {**for_grounder, **options}, judge.source)
+    return grounder, ConfiguredJudge(judge.name, for_judge, judge.source)
+
+
+def _finds_objects_only(name: str) -> bool:
+    return name == ICONS or name.startswith(DETECTORS)
+
+
+def _option_texts(options: Mapping[str, Any] | None) -> dict[str, str]:
+    """Convert options to text, as on a command line."""
+    return {
+        key: ("on" if value else "off") if isinstance(value, bool) else str(value)
+        for key, value in (options or {}).items()
+    }

@@ -18,9 +18,9 @@ from formalimg.judges.base import LoadedImage
 from formalimg.judges.factory import OCR, TEXT_READER, open_grounder, open_judge
 from formalimg.judges.scene_judge import SceneJudge
 from formalimg.models.base import Identified
-from formalimg.models.redaction import mask_secrets
+from formalimg.models.secrets import mask_secrets
+from formalimg.rewards.inputs import ImageLike, load_image, load_scene
 from formalimg.rewards.result import PairError, RewardScore
-from formalimg.rewards.reward_images import ImageLike, load_image, load_scene
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
 from formalimg.rewards.weights import (
     Weights,
@@ -39,16 +39,10 @@ from formalimg.types import Grounder, Item, Judge, Setting, Unscored
 
 Result = TypeVar("Result")
 
-Pair: TypeAlias = tuple[ImageLike, TaskLike]
-"""An image, and what it is to show."""
-
-RULES_VERSION = 2
-"""The version of the rules from verdicts to rewards: raised whenever a reward may come out differently."""
-
+Pair: TypeAlias = tuple[ImageLike, TaskLike]  # An image, and what it is to show
+RULES_VERSION = 2  # version of the rules from verdicts to rewards: raised whenever a reward may come out differently
 DEFAULT_GROUNDER = "builtin/icons"
-
-_TEXTS = "texts"
-"""The judge of strings to read, among those of suites."""
+_TEXTS = "texts"  # the judge of strings to read, among those of suites
 
 
 class _PendingImage(NamedTuple):
@@ -105,21 +99,8 @@ class Scorer:
             suites: the suites in which prompts are looked for; None for all that have items.
             surplus: how much an object of a class that the formula does not name lowers the reward of an image that
                 fails: from 0, not at all, to 1, as much as an object of a class that it names counts.
-
-        Raises:
-            FormalimgError: if an option is wrong.
         """
-        self._arguments: dict[str, Any] = {
-            "grounder": grounder,
-            "judge": judge,
-            "grounder_options": grounder_options,
-            "judge_options": judge_options,
-            "judges": judges,
-            "weights": weights,
-            "items": items,
-            "suites": suites,
-            "surplus": surplus,
-        }
+        self._arguments = {name: value for name, value in locals().items() if name != "self"}
         self._weights, self._surplus = check_weights(weights or {}), check_surplus(surplus)
         self._grounder = open_grounder(grounder, grounder_options) if isinstance(grounder, str) else grounder
         self._judge_name, self._judge_options = judge, dict(judge_options or {})
@@ -134,6 +115,7 @@ class Scorer:
         self._tasks = TaskCache(integer_weights(self._weights), items, suites)
         self._judges_lock = threading.Lock()
         self._loop = BackgroundLoop()
+        # limits on concurrent calls to each grounder or judge, by event loop
         self._semaphores = WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, asyncio.Semaphore]]()
 
     def __reduce__(self) -> tuple[partial[Scorer], tuple[()]]:
@@ -165,20 +147,13 @@ class Scorer:
         return self._tasks.digests()
 
     def prepare(self, task: TaskLike) -> RewardTask:
-        """Prepare a task for reuse in pairs.
-
-        Raises:
-            FormalimgError: if it is not a task.
-        """
+        """Prepare a task for reuse in pairs."""
         return self._tasks.prepare(task)
 
     def find(self, prompt: str) -> RewardTask:
         """Find the item with a prompt and return its prepared task.
 
         White space does not matter, nor does a text about style in front.
-
-        Raises:
-            FormalimgError: if no item has this prompt, or several that ask for different things.
         """
         return self._tasks.prepare({"prompt": prompt})
 
@@ -190,10 +165,6 @@ class Scorer:
         Args:
             pairs: images, and what each is to show.
             parts: whether to return parts and reasons. Without, the scores are the same and come sooner.
-
-        Raises:
-            PairError: if an image cannot be scored by its task, or there is no judge for it.
-            FormalimgError: if a grounder or judge cannot work at all, for instance because of a wrong key.
         """
         rewards, pending = self._score_scenes(list(pairs), parts)
         if pending:
@@ -242,18 +213,15 @@ class Scorer:
         for group in groups.values():
             formula = group[0].task.formula
             assert formula is not None, "scenes are scored by formulas"
-            shares: list[float | None] = [None] * len(group)
+            shares: Sequence[object] = [None] * len(group)
             if len(group) > 1:
-                group_shares = formula.shares(
-                    [pending.scene for pending in group], [pending.style for pending in group]
-                )
-                shares = [share if isinstance(share, float) else None for share in group_shares]
+                shares = formula.shares([pending.scene for pending in group], [pending.style for pending in group])
             for (index, task, scene, style, cost), share in zip(group, shares, strict=True):
                 try:
-                    if share is None:
-                        reward = reward_of_scene(formula, scene, style, self._weights, cost, parts=parts)
-                    else:
+                    if isinstance(share, float):
                         reward = RewardScore(share, share == 1, cost=cost)
+                    else:
+                        reward = reward_of_scene(formula, scene, style, self._weights, cost, parts=parts)
                     rewards[index] = discount_surplus(reward, scene, task.item.spec.object_classes, self._surplus)
                 except FormalimgError as error:
                     errors[index] = error
@@ -304,7 +272,9 @@ class Scorer:
         return rewards
 
     async def _score_image(self, pending: _PendingImage) -> RewardScore | _PendingScene:
-        async with self._semaphore(pending.judge or self._grounder):
+        model = pending.judge or self._grounder
+        semaphores = self._semaphores.setdefault(asyncio.get_running_loop(), {})
+        async with semaphores.setdefault(id(model), asyncio.Semaphore(max(1, model.concurrency))):
             image = await asyncio.to_thread(load_image, pending.image)
             if isinstance(image, Unscored):
                 return RewardScore.missing(image)
@@ -335,11 +305,6 @@ class Scorer:
             return RewardScore.missing(grounding)
         return _PendingScene(pending.number, task, grounding.scene, None, grounding.cost)
 
-    def _semaphore(self, model: Grounder | Judge) -> asyncio.Semaphore:
-        """Return the semaphore that limits concurrent calls to a grounder or judge in this loop."""
-        semaphores = self._semaphores.setdefault(asyncio.get_running_loop(), {})
-        return semaphores.setdefault(id(model), asyncio.Semaphore(max(1, model.concurrency)))
-
 
 class BackgroundLoop:
     """An event loop in a background thread, for synchronous callers that reuse clients between calls.
@@ -354,7 +319,11 @@ class BackgroundLoop:
 
     def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine and return its result, cancelling it if the caller is interrupted."""
-        running = self._loop_thread()
+        with self._lock:
+            running = self._running
+            if running is None or running.process != os.getpid():
+                running = self._running = _LoopThread()
+                weakref.finalize(self, running.stop)
         if threading.current_thread() is running.thread:
             coroutine.close()
             raise RuntimeError("a judge cannot wait for the scorer that is waiting for it: use another scorer")
@@ -365,18 +334,8 @@ class BackgroundLoop:
             future.cancel()
             raise
 
-    def _loop_thread(self) -> _LoopThread:
-        with self._lock:
-            running = self._running
-            if running is None or running.process != os.getpid():
-                running = self._running = _LoopThread()
-                weakref.finalize(self, running.stop)
-            return running
-
 
 class _LoopThread:
-    """The thread of a background loop, without a reference to its owner."""
-
     def __init__(self) -> None:
         self.process = os.getpid()
         self._started = threading.Event()

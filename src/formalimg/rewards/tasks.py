@@ -25,7 +25,7 @@ from formalimg.logic.prenex import ClauseKind, complexity
 from formalimg.logic.soft_score.best_binding import PreparedFormula, prepare_formula
 from formalimg.logic.syntax import Formula
 from formalimg.logic.vocabulary import vocabulary_names
-from formalimg.rewards.rows import require_task
+from formalimg.rewards.inputs import require_task
 from formalimg.rewards.weights import QUESTION, check_weights
 from formalimg.types import Benchmark, Item
 
@@ -45,22 +45,14 @@ TaskLike: TypeAlias = "RewardTask | Item[Any] | tuple[str, str] | Formula | str 
 Other keys of a mapping, such as `tag`, are ignored, so that rows of data sets are tasks.
 """
 
-MAX_QUESTIONS = 64
-"""More are a mistake: each may cost a request."""
-
+MAX_QUESTIONS = 64  # More are a mistake: each may cost a request
 _QUESTION_KEYS = ("question", "kind", "weight", "criteria")
 
+# maximum memory of cached formulas, estimated; a formula of ten variables takes about 100 KB
 _MAX_CACHED_BYTES = 128 * 1024 * 1024
-"""Maximum memory of cached formulas, estimated; a formula of ten variables takes about 100 KB."""
-
-_MIN_CACHED_BYTES = 32 * 1024
-"""What a formula counts for at least, so that there are never more than some thousand."""
-
-_DEFAULT_SUITE = "knolling"
-"""The suite of formulas without a vocabulary: logic decides about them."""
-
-_TEXT_SUITE = "free-prompts"
-"""The suite of strings to read, which is that of any prompt."""
+_MIN_CACHED_BYTES = 32 * 1024  # What a formula counts for at least, so that there are never more than some thousand
+_DEFAULT_SUITE = "knolling"  # The suite of formulas without a vocabulary: logic decides about them
+_TEXT_SUITE = "free-prompts"  # The suite of strings to read, which is that of any prompt
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +80,16 @@ class TaskCache:
         self._sources = dict(items or {})
         for name in self._sources:
             suite(name)  # so that a wrong name is reported at once
-        self._prompts = PromptIndex(self.items, _choose_suites(self._sources, suites))
+        if suites is None:
+            suites = [name for name in suite_names() if name in self._sources or default_digest(name)]
+        for name in suites:
+            suite(name)  # so that a wrong name is reported at once
+        self._prompts = _PromptIndex(self.items, tuple(suites))
         self._items_by_suite = _LruCache[str, dict[str, Item[Any]]](len(self._sources) + 16)
         # One cache for formulas by their text and for objects by their identity: they share the memory.
         self._formulas = _LruCache[tuple[str, str | None] | int, tuple[object, RewardTask]](
-            _MAX_CACHED_BYTES, lambda entry: _estimate_bytes(entry[1])
+            _MAX_CACHED_BYTES,
+            lambda entry: max(_MIN_CACHED_BYTES, entry[1].formula.estimated_bytes if entry[1].formula else 0),
         )
 
     def prepare(self, task: TaskLike) -> RewardTask:
@@ -207,17 +204,12 @@ class TaskCache:
 
 
 def _text_task(texts: object, prompt: str = "") -> RewardTask:
-    """Build the task for strings that an image should contain."""
     if not isinstance(texts, list | tuple) or not 0 < len(texts) <= MAX_QUESTIONS:
         raise FormalimgError(f"texts must be a list of 1 to {MAX_QUESTIONS} strings")
     questions = text_questions(text if isinstance(text, str) else "" for text in texts)
     if not all(find_wanted_texts(question.question) for question in questions):
         raise FormalimgError("each of texts must be a string of at most 200 characters with a letter or a digit")
     return RewardTask(Item(_TEXT_SUITE, "texts", 1, prompt, QuestionSpec(questions)), reads_text=True)
-
-
-def _estimate_bytes(task: RewardTask) -> int:
-    return max(_MIN_CACHED_BYTES, 0 if task.formula is None else task.formula.estimated_bytes)
 
 
 def _is_by_logic(name: str) -> bool:
@@ -282,7 +274,6 @@ def parse_questions(task: Mapping[str, Any]) -> RewardTask:
 
 @cache
 def _suite_for_questions(*, has_scores: bool) -> Benchmark:
-    """Return the suite whose judges answer custom questions, with scores or with yes and no."""
     benchmarks = (suite(name) for name in suite_names())
     return next(
         benchmark for benchmark in benchmarks if benchmark.has_scores == has_scores and benchmark.question_item_maker()
@@ -316,18 +307,16 @@ def _parse_question(entry: object, number: int) -> OwnQuestion:
 # --- items by their prompts
 
 
-class PromptIndex:
-    """A thread-safe index of items by prompt, ignoring white space and leading style text."""
+class _PromptIndex:
+    """A thread-safe index of items by prompt, without white space and style text, built on the first lookup."""
 
-    def __init__(self, read_items: Callable[[str], Mapping[str, Item[Any]]], suites: Sequence[str]) -> None:
-        """Create an index that is built on the first lookup."""
-        self._read_items, self._suites = read_items, tuple(suites)
+    def __init__(self, read_items: Callable[[str], Mapping[str, Item[Any]]], suites: tuple[str, ...]) -> None:
+        self._read_items, self._suites = read_items, suites
         self._items: Mapping[str, tuple[Item[Any], ...]] | None = None
         self._styles: tuple[str, ...] = ()
         self._lock = threading.Lock()
 
     def find(self, prompt: str) -> Item[Any]:
-        """Return the item with this prompt."""
         by_prompt = self._index()
         plain = _normalize_prompt(prompt)
         without_style = (plain.removeprefix(style) for style in self._styles if plain.startswith(style))
@@ -356,15 +345,6 @@ class PromptIndex:
                     )
                 self._items = by_prompt
             return self._items
-
-
-def _choose_suites(sources: Mapping[str, object], suites: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the selected suites, or all suites with items, for looking up prompts."""
-    if suites is None:
-        return tuple(name for name in suite_names() if name in sources or default_digest(name))
-    for name in suites:
-        suite(name)  # so that a wrong name is reported at once
-    return tuple(suites)
 
 
 def _normalize_prompt(prompt: str) -> str:

@@ -31,15 +31,12 @@ if TYPE_CHECKING:
 Weights: TypeAlias = Mapping[str, float]
 """The weight of a clause or question by its kind, such as {"relation": 2}; other kinds count 1."""
 
-_STEPS = 1000
-"""Weights are whole numbers of thousandths, so that shares are exact and ties are ties."""
-
-QUESTION = "question"
-"""The kind of users' own questions that name none."""
+_STEPS = 1000  # weights are whole numbers of thousandths, so that shares are exact and ties are ties
+QUESTION = "question"  # The kind of users' own questions that name none
 
 
 @cache
-def list_weighed_kinds() -> tuple[str, ...]:
+def _list_kinds() -> tuple[str, ...]:
     """Return the kinds that accept a weight: formula clauses and custom questions."""
     benchmarks = [benchmark for name in suite_names() if (benchmark := suite(name)).question_item_maker()]
     question_kinds = (kind for benchmark in benchmarks for kind in benchmark.part_kinds)
@@ -49,7 +46,7 @@ def list_weighed_kinds() -> tuple[str, ...]:
 def check_weights(weights: Weights) -> dict[str, float]:
     """Return the weights if they are valid, else raise an error."""
     for kind, weight in weights.items():
-        kinds = list_weighed_kinds()
+        kinds = _list_kinds()
         if kind not in kinds:
             near = closest_match(str(kind), kinds)
             advice = f"did you mean {near}?" if near else ", ".join(kinds)
@@ -123,7 +120,11 @@ def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> R
     reward. Only images with scores may pass with less than all.
     """
     task_weights = task.weights or (1.0,) * len(verdict.parts)
-    parts = tuple(_weigh_part(part, weight, weights) for part, weight in zip(verdict.parts, task_weights, strict=True))
+    kinds = (QUESTION if part.kind.startswith(QUESTION) else part.kind for part in verdict.parts)
+    parts = tuple(
+        replace(part, weight=part.weight * weight * weights.get(kind, 1.0))
+        for part, weight, kind in zip(verdict.parts, task_weights, kinds, strict=True)
+    )
     if isinstance(task.item.spec, FormulaSpec) and not verdict.passed:
         parts = _withdraw_unearned_credit(parts)
     explanation = "" if verdict.passed else str(verdict.evidence.get("explanation") or "")
@@ -147,8 +148,3 @@ def _asks_for_objects(part: Part) -> bool:
     clause, _ = try_parse(part.name)
     count = clause.body if isinstance(clause, Not) else clause
     return isinstance(count, Count) and asks_for_objects(Literal(count, count is clause))
-
-
-def _weigh_part(part: Part, task_weight: float, weights: Weights) -> Part:
-    kind = QUESTION if part.kind.startswith(QUESTION) else part.kind
-    return replace(part, weight=part.weight * task_weight * weights.get(kind, 1.0))

@@ -35,20 +35,15 @@ from formalimg.models.spending import Spending
 from formalimg.runs.reader import open_run
 from formalimg.scoring.user_inputs import UserImage
 from formalimg.scoring.writer import QuestionWriter
-from formalimg.types import Item, Setting
+from formalimg.types import Item
 
-FREE_PROMPTS = "free-prompts"
-"""The suite of items that are made of free prompts."""
-
+FREE_PROMPTS = "free-prompts"  # The suite of items that are made of free prompts
 PromptForm: TypeAlias = Literal["auto", "formula", "questions", "whole"]
 FORMS: tuple[PromptForm, ...] = get_args(PromptForm)
 """What prompts become: a formula, questions, one question, or the first of these that is possible."""
 
-MAX_PROMPT = 10_000
-"""The most characters of a prompt."""
-
-TYPICAL_QUESTIONS = 6
-"""Questions of a prompt that nobody has taken apart yet, for estimates."""
+MAX_PROMPT = 10_000  # The most characters of a prompt
+TYPICAL_QUESTIONS = 6  # Questions of a prompt that nobody has taken apart yet, for estimates
 
 
 class ScoredPair(NamedTuple):
@@ -67,13 +62,27 @@ class PromptItems(NamedTuple):
     cost: float = 0.0  # what writing questions cost now, in US dollars
 
 
-def read_spec(prompt: str) -> QuestionSpec:
-    """Convert a prompt to a spec without a chat model: as quoted text, a formula, or a single question."""
-    texts = find_quoted_texts(prompt)
+def read_spec(
+    prompt: str,
+    form: PromptForm = "auto",
+    nouns: Collection[str] | None = (),
+    *,
+    partly: bool = False,
+    reads_text: bool = True,
+) -> QuestionSpec:
+    """Convert a prompt to a spec without a chat model: quoted text, a formula, or a single question."""
+    texts = find_quoted_texts(prompt) if form == "auto" and reads_text else ()
     if 0 < len(texts) <= MAX_GRAPH_QUESTIONS:
         return QuestionSpec(text_questions(texts))
-    formula = read_formula(prompt, (), partly=False)
-    return formula if isinstance(formula, QuestionSpec) else QuestionSpec(whole_question(prompt))
+    reason = ""
+    if form in ("auto", "formula"):
+        reading = read_formula(prompt, nouns, partly=partly or form == "formula")
+        if isinstance(reading, QuestionSpec):
+            return reading
+        if form == "formula":
+            return QuestionSpec(no_formula=str(reading))
+        reason = str(reading) if partly else ""
+    return QuestionSpec(whole_question(prompt), no_formula=reason)
 
 
 def read_prompt_items(path: Path) -> list[Item[QuestionSpec]]:
@@ -118,40 +127,18 @@ class PromptItemBuilder:
         if self.form == "questions" and self.questions is None and self.writer is None:
             raise FormalimgError("somebody has to write the questions: name a chat model with --writer")
         for prompt in {pair.prompt for pair in self.pairs}:
-            self._read(prompt)
-        self._require_formula()
-
-    def _read(self, prompt: str) -> None:
-        """Convert a prompt to a spec if this is possible without a chat model."""
-        reason = ""
-        if self.questions is not None:
-            self._specs[prompt] = QuestionSpec(self.questions)
-            return
-        texts = find_quoted_texts(prompt) if self.form == "auto" and self.reads_text else ()
-        if 0 < len(texts) <= MAX_GRAPH_QUESTIONS:
-            self._specs[prompt] = QuestionSpec(text_questions(texts))
-            return
-        if self.form in ("auto", "formula"):
-            reading = read_formula(prompt, self.nouns, partly=self.nouns is not None or self.form == "formula")
-            if isinstance(reading, QuestionSpec):
-                self._specs[prompt] = reading
-                return
-            if self.form == "formula":
-                self._specs[prompt] = QuestionSpec(no_formula=str(reading))
-                return
-            reason = "" if self.nouns is None else str(reading)
-        if self.form == "whole" or self.writer is None:
-            self._specs[prompt] = QuestionSpec(whole_question(prompt), no_formula=reason)
-
-    def _require_formula(self) -> None:
-        """Raise an error if formulas are required but no prompt can be read as one."""
-        if self.form != "formula" or any(spec.formula is not None for spec in self.known):
-            return
-        prompt, spec = next(iter(self._specs.items()))
-        raise FormalimgError(
-            f"{truncate(prompt, 60, 20)!r} cannot be read as a formula ({spec.no_formula}): give --as auto, or write "
-            "it in the words of docs/explanation/wording.md"
-        )
+            partly, reads_text = self.nouns is not None, self.reads_text
+            spec = QuestionSpec(self.questions or ())
+            if self.questions is None:
+                spec = read_spec(prompt, self.form, self.nouns, partly=partly, reads_text=reads_text)
+            if self.form == "whole" or self.writer is None or not _is_whole(spec):
+                self._specs[prompt] = spec
+        if self.form == "formula" and not any(spec.formula is not None for spec in self.known):
+            prompt, spec = next(iter(self._specs.items()))
+            raise FormalimgError(
+                f"{truncate(prompt, 60, 20)!r} cannot be read as a formula ({spec.no_formula}): give --as auto, or "
+                "write it in the words of docs/explanation/wording.md"
+            )
 
     @property
     def known(self) -> list[QuestionSpec]:
@@ -167,14 +154,15 @@ class PromptItemBuilder:
     @cached_property
     def ids(self) -> list[str]:
         """The item id of each pair, which depends on the image, the prompt and its spec or writer."""
-        asked_of = self.writer.settings if self.writer is not None else {}
-        return [f"{image.slug}-{self._digest(image, prompt, asked_of)[:10]}" for image, prompt in self.pairs]
-
-    def _digest(self, image: UserImage, prompt: str, writer: Mapping[str, Setting]) -> str:
-        spec = self._specs.get(prompt)
-        identity = dict(writer) if spec is None else encode_item(prompt_item("0", prompt, spec))
-        text = json.dumps([image.sha256, prompt, identity], sort_keys=True)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        names = []
+        for image, prompt in self.pairs:
+            spec = self._specs.get(prompt)
+            writer = dict(self.writer.settings) if self.writer is not None else {}
+            identity = writer if spec is None else encode_item(prompt_item("0", prompt, spec))
+            text = json.dumps([image.sha256, prompt, identity], sort_keys=True)
+            digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+            names.append(f"{image.slug}-{digest[:10]}")
+        return names
 
     def folder(self, runs: Path) -> Path:
         """Return the run folder for these images and prompts."""
@@ -246,6 +234,10 @@ def prompt_item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec
     form = "formula" if spec.formula is not None else "questions" if spec.questions else "unread"
     if form == "questions" and {question.category for question in spec.questions} == {"text"}:
         form = "text"
-    if [question.category for question in spec.questions] == ["whole"]:
+    if _is_whole(spec):
         form = "whole"
     return Item(FREE_PROMPTS, name, 1, prompt, spec, (form,), "1")
+
+
+def _is_whole(spec: QuestionSpec) -> bool:
+    return [question.category for question in spec.questions] == ["whole"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, overload
 
 from formalimg._util.installing import import_pandas
 from formalimg._util.text import truncate
-from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
+from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.judges.failures import failure_text
 from formalimg.reports.tables.format import NOTHING
 from formalimg.reports.tables.model import Column, TableRow
@@ -69,7 +69,7 @@ def score_table(scores: Sequence[Score]) -> Table:
             score.image,
             score.prompt,
             NOTHING if score.score is None else f"{score.score:.2f}",
-            _format_verdict(score.passed),
+            "unscored" if score.passed is None else "yes" if score.passed else "no",
             score.reason,
         )
         for score in scores
@@ -81,30 +81,6 @@ def score_table(scores: Sequence[Score]) -> Table:
         columns = columns[:_PROMPT] + columns[_PROMPT + 1 :]
         rows = [row[:_PROMPT] + row[_PROMPT + 1 :] for row in rows]
     return Table("scores", title, columns, tuple(map(TableRow, rows)), (str(summarize_scores(scores)),))
-
-
-def score_frame(scores: Sequence[Score], *, parts: bool) -> DataFrame:
-    """Return a data frame with one row per score, or one row per part."""
-    pandas = import_pandas()
-    if not parts:
-        rows = [{name: getattr(score, name) for name in _FRAME} for score in scores]
-        frame: DataFrame = pandas.DataFrame(rows, columns=[*_FRAME])
-        return frame.astype({"passed": "boolean", "score": "Float64"})  # nullable: no verdict is neither False nor 0
-    of_parts = [
-        {
-            "image": score.image,
-            "prompt": score.prompt,
-            "item": score.item,
-            **{name: getattr(part, name) for name in _PART},
-        }
-        for score in scores
-        for part in score.parts
-    ]
-    return pandas.DataFrame(of_parts, columns=["image", "prompt", "item", *_PART])
-
-
-def _format_verdict(passed: bool | None) -> str:
-    return "unscored" if passed is None else "yes" if passed else "no"
 
 
 @dataclass(frozen=True)
@@ -176,7 +152,18 @@ class Scores(Sequence[Score]):
         Raises:
             FormalimgError: if pandas is not installed.
         """
-        return score_frame(self, parts=parts)
+        pandas = import_pandas()
+        if not parts:
+            frame: DataFrame = pandas.DataFrame(
+                [[getattr(score, name) for name in _FRAME] for score in self], columns=[*_FRAME]
+            )
+            return frame.astype({"passed": "boolean", "score": "Float64"})  # an unscored image is neither False nor 0
+        rows = [
+            [score.image, score.prompt, score.item, *(getattr(part, name) for name in _PART)]
+            for score in self
+            for part in score.parts
+        ]
+        return pandas.DataFrame(rows, columns=["image", "prompt", "item", *_PART])
 
     def table(self) -> str:
         """Return the scores as a Markdown table."""
@@ -194,14 +181,10 @@ class Scores(Sequence[Score]):
         return iter(self.scores)
 
 
-_NOT_ASKED = "not asked"
-
-
 def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec, suite: Benchmark) -> str:
     """Describe the failures of an image on one line, or return an empty string if it passed.
 
-    `no: Is the cup red?` is a question with the wrong answer; what is wrong with a formula is said in a sentence, such
-    as `the cup is not to the left of the fork`.
+    Questions with the wrong answer follow that answer (`no: Is the cup red?`); the failure of a formula is a sentence.
     """
     if isinstance(verdict, Unscored):
         return f"unscored, {verdict.reason}: {verdict.detail}" if verdict.detail else f"unscored, {verdict.reason}"
@@ -213,18 +196,10 @@ def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec, suite: Bench
         return failure_text(verdict, suite)
     if spec.formula is not None:
         return failure_text(verdict, replace(suite, vocabulary=spec.vocabulary), spec.text)
-    return "; ".join(_format_answer(part, question) for part, question in _select_failed(verdict.parts, spec.questions))
-
-
-def _select_failed(
-    parts: Sequence[Part], questions: Sequence[GraphQuestion]
-) -> list[tuple[Part, GraphQuestion | None]]:
-    """Return the failed parts with their questions, or with None if parts and questions do not correspond."""
-    paired: Sequence[GraphQuestion | None] = questions if len(parts) == len(questions) else [None] * len(parts)
-    return [(part, question) for part, question in zip(parts, paired, strict=True) if part.score < 0.5]
-
-
-def _format_answer(part: Part, question: GraphQuestion | None) -> str:
-    if part.reason.startswith(_NOT_ASKED):
-        return f"{_NOT_ASKED}: {part.name}"
-    return f"{'yes' if question is not None and question.expected == 'no' else 'no'}: {part.name}"
+    has_questions = len(verdict.parts) == len(spec.questions)
+    reasons = []
+    for number, part in enumerate(verdict.parts):
+        if part.score < 0.5:
+            answer = "yes" if has_questions and spec.questions[number].expected == "no" else "no"
+            reasons.append(f"{'not asked' if part.reason.startswith('not asked') else answer}: {part.name}")
+    return "; ".join(reasons)

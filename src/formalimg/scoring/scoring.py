@@ -134,11 +134,14 @@ class Scoring:
     builder: PromptItemBuilder  # makes the items
     judge: Judge  # judges the images
 
-    def config(self, made: PromptItems, budget: float | None) -> RunConfig:
+    def config(self, prompt_items: PromptItems, budget: float | None) -> RunConfig:
         """Return the run configuration for the items."""
-        images = dict(zip(made.ids, (pair.image for pair in self.builder.pairs), strict=True))
+        images = dict(zip(prompt_items.ids, (pair.image for pair in self.builder.pairs), strict=True))
         return RunConfig(
-            list(made.items.values()), UserImages(images), made_with=f"formalimg {version('formalimg')}", budget=budget
+            list(prompt_items.items.values()),
+            UserImages(images),
+            made_with=f"formalimg {version('formalimg')}",
+            budget=budget,
         )
 
     def execute(
@@ -150,18 +153,7 @@ class Scoring:
         preflight: bool | None = None,
         on_notice: Callable[[str], None] = _log.warning,
     ) -> Scores:
-        """Run the judge on all images, and return their scores.
-
-        Args:
-            folder: the run folder.
-            budget: the spending limit in US dollars; None for no limit.
-            on_progress: called after each step.
-            preflight: whether the judge is tried first; None for the default.
-            on_notice: called with each line that a user should see.
-
-        Raises:
-            FormalimgError: if the run cannot go on. What is done is kept.
-        """
+        """Run the judge on all images, and return their scores; `on_notice` gets each line that a user should see."""
         preflight = preflight_by_default() if preflight is None else preflight
         made = self._build_items(folder, budget, on_notice if preflight else None)
         remaining = None if budget is None else max(0.0, budget - made.cost)
@@ -219,7 +211,7 @@ def open_scoring(
     if not _answers_questions(opened):
         chat = None  # nobody could answer what it writes
     elif chat is None:
-        chat = _chat_of(opened)
+        chat = getattr(opened.by_questions if isinstance(opened, PromptJudge) else opened, "chat", None)
     asker = None if chat is None else QuestionWriter(chat)
     nouns = opened.nouns if isinstance(opened, PromptJudge) else None
     reads_text = isinstance(opened, PromptJudge) and opened.reads_text
@@ -266,12 +258,6 @@ def _open_judge(
     raise FormalimgError(
         f"judge must be a name, a chat model, a grounder, a judge or a function, not {type(candidate).__name__}"
     )
-
-
-def _chat_of(judge: Judge) -> ChatModel | None:
-    """Return the chat model used by a judge, or None if it has none."""
-    question_judge = judge.by_questions if isinstance(judge, PromptJudge) else judge
-    return getattr(question_judge, "chat", None)
 
 
 def _answers_questions(judge: Judge) -> bool:

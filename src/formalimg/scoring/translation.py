@@ -14,9 +14,8 @@ from formalimg._util.record_files import read_records
 from formalimg._util.text import truncate
 from formalimg.benchmarks.prompt_formulas import MAX_READ
 from formalimg.errors import FormalimgError
-from formalimg.language.free_english import read_free_english
+from formalimg.language.free_english import find_unknown_nouns, read_free_english
 from formalimg.language.lexicon import WordingError
-from formalimg.language.open_nouns import find_unknown_nouns
 from formalimg.language.parser import understand
 from formalimg.logic.checks import check
 from formalimg.logic.parser import try_parse
@@ -29,9 +28,7 @@ from formalimg.prompts import load_prompts
 from formalimg.scoring.writer import ask_until_valid, write_each
 from formalimg.types import ChatModel
 
-OPEN = "open"
-"""The vocabulary of natural scenes with every noun that a prompt names."""
-
+OPEN = "open"  # The vocabulary of natural scenes with every noun that a prompt names
 _PROMPTS = Path(__file__).parent / "translator_prompts"
 
 TranslatedBy: TypeAlias = Literal["reader", "model", "not translated"]
@@ -177,24 +174,15 @@ class FormulaTranslator:
                 return truncate(str(error), 200, 40)
             return Translation(prompt, str(formula), "model")
 
-        sent = self._prompt.fill(
-            {"prompt": prompt, "predicates": _format_predicates(terms), "words": _format_words(terms)}
-        )
+        predicates = []
+        for predicate in terms.predicates.values():
+            arguments = ["?x" if kind == "variable" else f"'{kind}'" for kind in predicate.arguments]
+            predicates.append(f"- ({' '.join([predicate.name, *arguments])}): {predicate.meaning}")
+        words = "\n".join(f"- {kind}: {', '.join(values)}" for kind, values in terms.words.items())
+        sent = self._prompt.fill({"prompt": prompt, "predicates": "\n".join(predicates), "words": words})
         result = await ask_until_valid(self.chat, sent, WrittenFormula, check_formula, self._again)
         if isinstance(result, Unanswered):
             return Translation(prompt, None, "not translated", f"{self.chat.name}, {result.kind}: {result.reason}")
         if isinstance(result, str):
             return Translation(prompt, None, "not translated", f"{self.chat.name} wrote no valid formula: {result}")
         return result
-
-
-def _format_predicates(terms: Vocabulary) -> str:
-    lines = []
-    for predicate in terms.predicates.values():
-        arguments = ["?x" if kind == "variable" else f"'{kind}'" for kind in predicate.arguments]
-        lines.append(f"- ({' '.join([predicate.name, *arguments])}): {predicate.meaning}")
-    return "\n".join(lines)
-
-
-def _format_words(terms: Vocabulary) -> str:
-    return "\n".join(f"- {kind}: {', '.join(words)}" for kind, words in terms.words.items())

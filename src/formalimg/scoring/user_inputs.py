@@ -21,9 +21,7 @@ from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.folder.file_matching import is_any_image, scan_folder
 from formalimg.types import Setting
 
-GIVEN = "folder/given"
-"""The name under which runs record given images as their model."""
-
+GIVEN = "folder/given"  # The name under which runs record given images as their model
 _MAX_BYTES = 256 * 1024 * 1024
 
 

@@ -79,7 +79,7 @@ class QuestionWriter:
 
     async def _write(self, prompt: str) -> Writing:
         sent = self._prompt.fill({"prompt": prompt, "limit": str(MAX_QUESTIONS)})
-        result = await ask_until_valid(self.chat, sent, WrittenQuestions, _check_questions, self._again)
+        result = await ask_until_valid(self.chat, sent, WrittenQuestions, _read_questions, self._again)
         if isinstance(result, Unanswered):
             return Writing(None, f"{self.chat.name}, {result.kind}: {result.reason}", result.kind == "failed")
         if isinstance(result, str):
@@ -87,9 +87,25 @@ class QuestionWriter:
         return result
 
 
-def _check_questions(written: WrittenQuestions) -> Writing | str:
-    questions = tuple(map(_build_question, written.questions))
-    return find_graph_problem(questions) or _form_problem(questions) or Writing(questions)
+def _read_questions(answer: WrittenQuestions) -> Writing | str:
+    """Return the questions of an answer, or the problem with them."""
+    questions = tuple(
+        GraphQuestion(
+            written.id.strip(),
+            " ".join(written.question.split()),
+            tuple(dict.fromkeys(parent.strip() for parent in written.parents)),
+            category=category if (category := written.category.strip().lower()) in QUESTION_CATEGORIES else "other",
+        )
+        for written in answer.questions
+    )
+    if problem := find_graph_problem(questions):
+        return problem
+    for question in questions:
+        if not (question.id + question.question).isprintable():
+            return f"the question {truncate(question.id, 20, 20)!r} holds characters that cannot be shown"
+        if not _YES_NO.fullmatch(question.question):
+            return f"{truncate(question.question, 80, 20)!r} is not a question that yes or no answers"
+    return Writing(questions)
 
 
 async def ask_until_valid(
@@ -137,23 +153,3 @@ async def write_each(
         user_errors = (error for error in errors.exceptions if isinstance(error, FormalimgError))
         raise next(user_errors, errors.exceptions[0]) from None
     return {prompt: task.result() for prompt, task in begun.items()}
-
-
-def _build_question(written: WrittenQuestion) -> GraphQuestion:
-    category = written.category.strip().lower()
-    return GraphQuestion(
-        written.id.strip(),
-        " ".join(written.question.split()),
-        tuple(dict.fromkeys(parent.strip() for parent in written.parents)),
-        category=category if category in QUESTION_CATEGORIES else "other",
-    )
-
-
-def _form_problem(questions: Sequence[GraphQuestion]) -> str | None:
-    """Return a problem if any question is unprintable or not a yes/no question, else None."""
-    for question in questions:
-        if not (question.id + question.question).isprintable():
-            return f"the question {truncate(question.id, 20, 20)!r} holds characters that cannot be shown"
-        if not _YES_NO.fullmatch(question.question):
-            return f"{truncate(question.question, 80, 20)!r} is not a question that yes or no answers"
-    return None

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formalimg.benchmarks.cfworld.run_scores import group_scores
-from formalimg.benchmarks.cfworld.scores import ScoreProfile
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rated_images import RatedImage, match_ratings, one_judge
@@ -45,15 +44,14 @@ from formalimg.reports.tables.model import Column, Number
 from formalimg.reports.tables.terminal import render_terminal
 from formalimg.runs.manifest import Identity
 from formalimg.stats.agreement import majority
+from formalimg.stats.observations import Profile
 from formalimg.types import RunRecord, Table
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
 
-PAPER_THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
-"""The thresholds of the paper's Table 4."""
-
+PAPER_THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)  # The thresholds of the paper's Table 4
 _FACTUAL = 1
 
 
@@ -77,7 +75,7 @@ class GateCalibration:
     # too high for other images, because it was chosen by these
     best: BestThreshold | None
     best_f1: BestThreshold | None
-    profile: ScoreProfile  # the formula of the scores
+    profile: Profile  # the formula of the scores
     confidence: float  # of all intervals
     # accuracy and F1 of thresholds on images that they were not chosen by; None where there are too few images of one
     # label
@@ -95,7 +93,7 @@ def calibrate_gate(
     labels: Sequence[Rating] | str | Path,
     runs: Sequence[RunRecord],
     *,
-    profile: ScoreProfile = "paper",
+    profile: Profile = "paper",
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,

@@ -18,8 +18,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from formalimg._util.io import atomic_write_text, merged_folder, read_text
 from formalimg.benchmarks.cfworld.items import pair_objects
 from formalimg.benchmarks.cfworld.judge import PERSONAS, select_persona
-from formalimg.benchmarks.cfworld.published_groups import PUBLISHED_TYPES
 from formalimg.benchmarks.cfworld.published_judge import FAMILIES
+from formalimg.benchmarks.cfworld.published_records import PUBLISHED_TYPES
 from formalimg.benchmarks.cfworld.run_scores import NO_FACTUAL, counterfactual_specs
 from formalimg.benchmarks.cfworld.score_files import (
     GATE_NOTE,
@@ -71,10 +71,7 @@ _LAYOUTS: Mapping[LayoutName, _Layout] = {
         summary="summary_stats",
     ),
     "qwen": _Layout(
-        "data/output/images",
-        "output/scores{sample}",
-        suffix="_gemini_qwen235b",
-        summary="summary_weighted_stats",
+        "data/output/images", "output/scores{sample}", suffix="_gemini_qwen235b", summary="summary_weighted_stats"
     ),
     "de-norm": _Layout(
         "data/output/images/{name}/de-norm",

@@ -10,11 +10,9 @@ from formalimg.benchmarks.cfworld.spec import FIELD_TAGGED
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.reports.comparison_model import Comparison, Section
-from formalimg.reports.figures.axes import Axis
-from formalimg.reports.figures.bar_charts import bar_chart, share_chart
-from formalimg.reports.figures.line_charts import Curve, Curves, curve_chart
+from formalimg.reports.figures.charts import Curve, Curves, bar_chart, curve_chart, share_chart
+from formalimg.reports.figures.plots import Axis, Chart, Series, known_points, numbered_style, point_of_rate, run_styles
 from formalimg.reports.figures.runs import rules_of, tells
-from formalimg.reports.figures.series import Chart, Series, known_points, numbered_style, point_of_rate, run_styles
 from formalimg.reports.figures.svg import Figure
 from formalimg.types import Benchmark, Item
 
@@ -113,7 +111,6 @@ def _build_curve(name: str, study: GateCalibration, reached: Callable[[Threshold
 def _step_function(
     curve: Sequence[ThresholdResult], reached: Sequence[float | None]
 ) -> tuple[tuple[float, float | None], ...]:
-    """Return the points of a step function that is constant between neighbouring thresholds."""
     if not curve:
         return ()
     steps = [(curve[0].threshold, reached[0])]

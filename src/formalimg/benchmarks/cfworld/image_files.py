@@ -70,7 +70,6 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
 
 
 def _allowed_wordings(index: ItemIndex) -> frozenset[str]:
-    """Return the acceptable wordings of explicit prompts: original, de-nominalised, or both."""
     if index.suite == "cf-world-denominalised":
         return frozenset({_DENOMINALISED})
     if index.suite or not all(item.endswith("-l2") for item in index.items):
@@ -103,12 +102,10 @@ def _parse_file(
 
 
 def _folder_names(folder: FolderListing) -> tuple[str, ...]:
-    """Return the names of the folder and its nearest parents, which may be part of the tree."""
     return Path(folder.path).absolute().parts[-_MAX_TREE_DEPTH:]
 
 
 def _probe_at(parents: Sequence[str]) -> int | None:
-    """Return the position of the innermost folder with the name of a probe; None if there is none."""
     return next((position for position in reversed(range(len(parents))) if parents[position].lower() in _PROBES), None)
 
 

@@ -58,7 +58,6 @@ def template_score_questions(shows: str, *, law: str = "", changed: str = "") ->
 
 
 def _as_clause(sentence: str) -> str:
-    """Return a sentence as a clause: without its full stop, and in lower case unless it begins with a name."""
     text = sentence.strip().rstrip(".!")
     first, _, rest = text.partition(" ")
     is_name = (len(first) == 1 and first != "A") or first[1:] != first[1:].lower()

@@ -35,8 +35,7 @@ NO_SCORE = {
 _NO_REASON = "Parsed"
 """What they write where the judge's answer has no reasoning; with a score of 0, it may have been empty."""
 
-_LARGEST = 1_000_000
-"""Upper limit of numbers; whole numbers of JSON can be too large for floats."""
+_LARGEST = 1_000_000  # Upper limit of numbers; whole numbers of JSON can be too large for floats
 
 
 class ScoredQuestion(NamedTuple):
@@ -172,7 +171,6 @@ def number_of(text: str) -> int | str:
 
 
 def _find_slug(path: Path) -> str:
-    """Return the prefix of item ids, which the name of the score file determines."""
     name = _ENDING.sub("", path.stem)
     for field in PUBLISHED_FIELDS:
         if field.path.rpartition("/")[2] == name:

@@ -15,35 +15,43 @@ from formalimg.benchmarks.cfworld.run_scores import (
     score_of_verdict,
     scores_by_question,
 )
-from formalimg.benchmarks.cfworld.scores import ScoreProfile, weighted_score
+from formalimg.benchmarks.cfworld.scores import weighted_score
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy, ImageScores, ScoreGaps, summarize_rater_scores
-from formalimg.human_eval.agreement.judge_agreement import judge_of, two_judges
-from formalimg.human_eval.agreement.rated_images import MatchedRatings, RatedImage, match_ratings, one_judge
+from formalimg.human_eval.agreement.rated_images import (
+    MatchedRatings,
+    RatedImage,
+    judge_of,
+    match_ratings,
+    one_judge,
+    two_judges,
+)
 from formalimg.human_eval.agreement.rater_agreement import natural_sort
 from formalimg.human_eval.agreement.rating_files import Rating, RatingFile, load_score_file
 from formalimg.human_eval.agreement.score_agreement import (
+    HumanScoreStudy,
+    ImageScores,
     JudgeScoreAgreement,
     JudgeScoreDifference,
     QuestionScores,
     ScoreDisagreement,
     ScoreGap,
+    ScoreGaps,
     ScorePair,
     count_scored,
     score_difference,
     score_gap,
+    summarize_rater_scores,
 )
 from formalimg.runs.manifest import Identity
 from formalimg.stats.agreement import Consistency, consistency
 from formalimg.stats.correlation import within_level_correlation
-from formalimg.stats.observations import PASS_THRESHOLD
+from formalimg.stats.observations import PASS_THRESHOLD, Profile
 from formalimg.types import RunRecord
 
 
 def _dimension_mean(dimension: str, spec: CounterfactualSpec, scores: Mapping[int, float]) -> float | None:
-    """Return the mean score of a dimension's questions; None unless all of them are scored."""
     numbers = _dimension_numbers(dimension, spec)
     return _exact_mean(scores[number] for number in numbers) if all(number in scores for number in numbers) else None
 
@@ -79,7 +87,7 @@ def study_human_scores(
     scores: Sequence[Rating] | str | Path,
     runs: Sequence[RunRecord],
     *,
-    profile: ScoreProfile = "paper",
+    profile: Profile = "paper",
     confidence: float = 0.95,
 ) -> HumanScoreStudy:
     """Compare the scores of raters with those of the runs' judge.
@@ -161,7 +169,7 @@ def _dimension_pairs(dimension: str, images: Sequence[_RatedImageScores]) -> lis
     ]
 
 
-def _image_scores(image: _RatedImageScores, profile: ScoreProfile) -> ImageScores:
+def _image_scores(image: _RatedImageScores, profile: Profile) -> ImageScores:
     """Return the image scores by raters and judge, summed over questions if these were rated."""
     human = _sum_scores(image.spec, image.human, profile) if image.human else image.human_whole
     by_rater = {}
@@ -178,7 +186,7 @@ def _image_scores(image: _RatedImageScores, profile: ScoreProfile) -> ImageScore
 
 
 def _list_rated_images(
-    run: RunRecord, matched: MatchedRatings, specs: Mapping[str, CounterfactualSpec], profile: ScoreProfile
+    run: RunRecord, matched: MatchedRatings, specs: Mapping[str, CounterfactualSpec], profile: Profile
 ) -> Iterator[_RatedImageScores]:
     images = [image for image in matched.outcomes if image.run == run.folder.name]
     for image, judged in zip(images, run.judged([(image.item, image.sample) for image in images]), strict=True):
@@ -198,8 +206,7 @@ def _list_rated_images(
         )
 
 
-def _sum_scores(spec: CounterfactualSpec, scores: Mapping[int, float], profile: ScoreProfile) -> float | None:
-    """Return the score of an image computed from its question scores; None unless all questions are scored."""
+def _sum_scores(spec: CounterfactualSpec, scores: Mapping[int, float], profile: Profile) -> float | None:
     if len(scores) < len(spec.questions):
         return None
     answers = [
@@ -210,8 +217,7 @@ def _sum_scores(spec: CounterfactualSpec, scores: Mapping[int, float], profile: 
 
 # --- two judges
 
-_DIGITS = 9
-"""Scores that are equal to so many decimals differ only by rounding."""
+_DIGITS = 9  # Scores that are equal to so many decimals differ only by rounding
 
 
 class _JudgeImageScores(NamedTuple):
@@ -246,7 +252,7 @@ def compare_scores(
     first: Identity | None = None,
     second: Identity | None = None,
     *,
-    profile: ScoreProfile = "paper",
+    profile: Profile = "paper",
     confidence: float = 0.95,
 ) -> JudgeScoreAgreement:
     """Compare the scores of two judges over the images of a run of CF-World or one of its probes."""
@@ -295,7 +301,7 @@ def compare_scores(
     )
 
 
-def _list_compared_images(run: RunRecord, other: RunRecord, profile: ScoreProfile) -> Iterator[_ComparedImage]:
+def _list_compared_images(run: RunRecord, other: RunRecord, profile: Profile) -> Iterator[_ComparedImage]:
     specs = counterfactual_specs(run)
     for first, second in zip(run.judged(), other.judged(), strict=True):
         item, level, sample, *_ = first.outcome

@@ -14,9 +14,8 @@ from formalimg.benchmarks.cfworld.run_scores import (
     ratio_bounds,
     scoring_rules,
 )
-from formalimg.benchmarks.cfworld.scores import ScoreSummary
+from formalimg.benchmarks.cfworld.scores import ScoreSummary, score_difference
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, FIELD_TAGGED
-from formalimg.benchmarks.cfworld.summary import score_difference
 from formalimg.reports.comparison_model import GradedImage, HowCounted, SeenRun, run_cell, run_column, table_of_rates
 from formalimg.reports.reference import reference_rows
 from formalimg.reports.tables.format import level_name, rule_text
@@ -26,8 +25,7 @@ from formalimg.types import Benchmark, Table
 
 _PROBE_LEVELS = (1, 2)
 
-_PENDING = ("no image", "not judged", NO_FACTUAL)
-"""Reasons that end when the run goes on."""
+_PENDING = ("no image", "not judged", NO_FACTUAL)  # Reasons that end when the run goes on
 
 
 def counterfactual_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
@@ -186,7 +184,6 @@ def by_field(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Tabl
 
 
 def _list_fields(runs: Sequence[SeenRun]) -> list[tuple[str, ...]]:
-    """Return each discipline, followed by its branches."""
     tags = {image.tags for run in runs for image in run.graded if image.tags}
     return sorted({field for field_tags in tags for field in (field_tags[:1], field_tags[:2])})
 
@@ -213,7 +210,6 @@ def by_dimension(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> 
 
 
 def _of_dimension(image: GradedImage, dimension: str) -> GradedImage:
-    """Return the image with the score of one dimension; an image that failed as a whole fails every dimension."""
     if not image.parts:
         return image._replace(counting=image.score)
     scores = [part.score for part in image.parts if part.kind == dimension]

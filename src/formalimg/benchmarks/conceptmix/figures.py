@@ -9,31 +9,35 @@ from formalimg.benchmarks.conceptmix.pools import Difficulty, Pool, load_pools
 from formalimg.benchmarks.conceptmix.spec import CATEGORIES
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.reports.comparison_model import Comparison, Section
-from formalimg.reports.figures.axes import count_axis
-from formalimg.reports.figures.bar_charts import bar_chart, dot_chart, share_chart
-from formalimg.reports.figures.distributions import (
+from formalimg.reports.figures.charts import (
     BoxPlot,
     HeatMap,
     Histogram,
     HistogramBar,
+    bar_chart,
     box_chart,
+    dot_chart,
     heat_map,
     histogram,
+    share_chart,
 )
-from formalimg.reports.figures.figure_files import slug
-from formalimg.reports.figures.line_charts import LinePanel, PanelChart, line_chart, panel_chart
-from formalimg.reports.figures.runs import panels_of, points_by_level, tells
-from formalimg.reports.figures.series import (
+from formalimg.reports.figures.plots import (
     PUBLISHED,
     Chart,
+    LinePanel,
+    PanelChart,
     Point,
     Series,
+    count_axis,
     known_points,
+    line_chart,
     numbered_style,
+    panel_chart,
     point_of_number,
     run_styles,
 )
-from formalimg.reports.figures.svg import Figure
+from formalimg.reports.figures.runs import panels_of, points_by_level, tells
+from formalimg.reports.figures.svg import Figure, slug
 from formalimg.reports.tables.model import number_in
 from formalimg.stats.observations import Interval
 from formalimg.types import Item, Table

@@ -39,9 +39,7 @@ from formalimg.scenes.rules import ALIGNMENT, BINARY_RULES, UNARY_RULES
 from formalimg.scenes.scene import Scene
 from formalimg.types import Part, Unscored, Verdict
 
-SYNTAX_ERROR = "Syntax Error"
-"""What the published evaluator says of everything that it fails on."""
-
+SYNTAX_ERROR = "Syntax Error"  # What the published evaluator says of everything that it fails on
 _MAX_STEPS = 400_000
 """Steps of the plain search through odd objects; published formulas take about a tenth of it at most."""
 
@@ -83,7 +81,6 @@ def judge_objects(formula: Formula, objects: object) -> Verdict | Unscored:
 
 
 def _is_readable(scene: Scene) -> bool:
-    """Return whether a stored scene can be read back, which requires boxes on the canvas."""
     try:
         Scene.from_json(scene.to_json())
     except SceneError:
@@ -165,7 +162,6 @@ def _mentions_variable(formula: Formula, name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _counts_objects(formula: Formula) -> bool:
-    """Return whether a formula has counts or `distinct`, which the published language lacks."""
     return any(isinstance(part, Count) or _is_distinct(part) for part in subformulas(formula))
 
 
@@ -175,7 +171,6 @@ def _is_distinct(part: Formula) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_published(formula: Formula) -> bool:
-    """Return whether the published evaluator can decide the formula in every scene."""
     return (
         not free_variables(formula)
         and not any(isinstance(part, Iff) for part in subformulas(formula))
@@ -209,7 +204,6 @@ class _Search:
         return self._holds(formula, {})
 
     def _measure_overlaps(self) -> None:
-        """Compare all pairs of boxes as the published evaluator does, only to fail on the same input."""
         boxes = [obj.get("box_2d") for obj in self._objects]
         for number, box in enumerate(boxes):
             for second in boxes[number + 1 :]:
@@ -270,7 +264,6 @@ def _box_area(box: Any) -> float:
 
 
 def _measure_overlap(first: Any, second: Any) -> None:
-    """Compute the overlap of two boxes, which raises an error if one of them is not a box."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
     if width > 0 and height > 0:
@@ -278,7 +271,6 @@ def _measure_overlap(first: Any, second: Any) -> None:
 
 
 def _require_labels(holds: bool, *objects: Any) -> bool:
-    """Return `holds`; if it is False, raise an error for objects without a label, as the evaluator does."""
     if not holds:
         for obj in objects:
             obj["label"]

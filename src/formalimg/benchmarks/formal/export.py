@@ -59,7 +59,6 @@ def export_formalimg(run: StoredRun, folder: str | Path, name: str) -> ExportedR
 
 
 def _write_image(judged: Judged, folder: Path, stem: str) -> bool:
-    """Copy the image, or write the published marker of a refusal; return whether there is an image."""
     if judged.image is not None:
         copy_image(judged.image, folder / f"{stem}{judged.image.suffix}")
     elif judged.outcome.reason == "refused":
@@ -74,7 +73,6 @@ def _verdict_text(item: Item[object], verdict: Verdict, *, by_clauses: bool) -> 
 
 
 def _build_grounding(stem: str, verdict: Verdict) -> Mapping[str, object]:
-    """Return the content of a verdict's grounding file; without a scene, its objects are empty or null."""
     scene = verdict.evidence.get("scene")
     if isinstance(scene, dict):
         return {"image_file": stem, **scene}

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from formalimg.benchmarks.formal.texts import count_contents
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.logic.syntax import atoms
-from formalimg.reports.figures.bar_charts import ShareList, bar_chart, share_list
-from formalimg.reports.figures.distributions import HeatMap, heat_map
-from formalimg.reports.figures.series import Chart, Point, Series, numbered_style, run_styles
+from formalimg.reports.figures.charts import HeatMap, ShareList, bar_chart, heat_map, share_list
+from formalimg.reports.figures.plots import Chart, Point, Series, numbered_style, run_styles
 from formalimg.reports.figures.svg import Figure
 from formalimg.reports.tables.format import FAILURES_COUNTED
 from formalimg.types import Benchmark, Item

@@ -47,8 +47,7 @@ from formalimg.types import Item
 
 _FIELDS = ("prompt", "dsl", "cnf", "k", "object_classes")
 
-_MAX_LEVEL = 999
-"""A larger k is no level of anything."""
+_MAX_LEVEL = 999  # A larger k is no level of anything
 
 
 def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) -> list[Item[FormulaSpec]]:
@@ -147,7 +146,6 @@ def read_item(fields: Mapping[str, Any], suite: str, name: str, record_tags: fro
 
 
 def _clean_field(value: object, tags: set[str]) -> str:
-    """Return a field as text that can be stored; empty if it is not text."""
     if not isinstance(value, str):
         return ""
     text, is_broken = clean_text(value)
@@ -191,7 +189,6 @@ def _spec_and_complexity(fields: Mapping[str, Any], suite: str, tags: set[str]) 
 
 
 def _as_json(value: object) -> str:
-    """Return a value that is not text as JSON, so that the item shows the published content; empty if missing."""
     try:
         return "" if value is None else json.dumps(value)
     except RecursionError:

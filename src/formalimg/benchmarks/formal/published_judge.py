@@ -13,9 +13,8 @@ from typing import Any, Self
 from formalimg.benchmarks.formal.evaluator import judge_objects
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.base import LoadedImage
-from formalimg.judges.chat_judge import NoValidAnswer, total_cost
+from formalimg.judges.chat_judge import Followed, NoValidAnswer, PublishedJudge, attach_image, parse_json, total_cost
 from formalimg.judges.clause_judge import normalize_clause
-from formalimg.judges.published_protocol import Followed, PublishedJudge, attach_image, parse_json
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.prenex import PrenexForm, to_prenex
 from formalimg.logic.syntax import atoms
@@ -112,16 +111,13 @@ class PublishedSceneJudge(PublishedJudge):
     prompt_folder = PROMPTS
 
     def __init__(self, chat: ChatModel, protocol: Followed = "published", prompts: Path | None = None) -> None:
-        """Create a judge that asks the given chat model, with the arguments of `PublishedJudge`."""
         super().__init__(chat, protocol, {"prompt": "published-grounder"}, prompts)
         self._colors = json.dumps(list(vocabulary("knolling").words["color"]), indent=4)
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of requests per image of an item."""
         return len(item.spec.object_classes) if isinstance(item.spec, FormulaSpec) else 0
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image satisfies the formula of the item."""
         spec = item.spec
         if not isinstance(spec, FormulaSpec) or not spec.object_classes:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula that names a class")
@@ -133,10 +129,7 @@ class PublishedSceneJudge(PublishedJudge):
         served: Mapping[str, Setting] = {}
         for label in spec.object_classes:
             values = {"classes": json.dumps([label], indent=4), "colors": self._colors}
-            messages = [
-                Message("system", (prompt.fill(values),)),
-                Message("user", (attachment,)),
-            ]
+            messages = [Message("system", (prompt.fill(values),)), Message("user", (attachment,))]
             reply = await self._ask(messages, ObjectsAnswer)
             cost = total_cost((cost, reply.cost))
             if isinstance(reply, NoValidAnswer):
@@ -163,15 +156,12 @@ class PublishedClauseJudge(PublishedJudge):
     prompt_folder = PROMPTS
 
     def __init__(self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None) -> None:
-        """Create a judge that asks the given chat model, with the arguments of `PublishedJudge`."""
         super().__init__(chat, protocol, {"prompt": "published-clause-judge"}, prompts)
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of requests per image of an item."""
         return 1
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image satisfies the formula of the item."""
         spec = item.spec
         if not isinstance(spec, FormulaSpec):
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")

@@ -47,8 +47,7 @@ The authors' own judge never looks at predicates, nor did their check at the att
 are kept and marked: they can still be judged, and no item vanishes from a score.
 """
 
-NO_FORMULA = And(())
-"""The formula of an item whose published text is none: it claims nothing, and no judge goes by it."""
+NO_FORMULA = And(())  # The formula of an item whose published text is none: it claims nothing, and no judge goes by it
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 _OVERALL = "Overall"
 _SHORT_LEVELS, _LONGEST = (1, 2), 10
-_MANY_OBJECTS = 10
-"""The objects of the controlled subset of Table 4; at K = 10 an item has about as many."""
+_MANY_OBJECTS = 10  # The objects of the controlled subset of Table 4; at K = 10 an item has about as many
 
 
 def formula_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
@@ -189,5 +188,4 @@ def _list_observations(run: SeenRun) -> list[Observation]:
 
 
 def _count_objects(formula: str) -> int:
-    """Return the number of objects in a formula, which is that of its variables."""
     return sum(formula.count(f"({quantifier} ") for quantifier in ("exists", "forall", *COUNT_BOUNDS))

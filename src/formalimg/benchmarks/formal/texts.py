@@ -80,8 +80,7 @@ def pattern_of(formula: Formula) -> str:
 
 
 _COLUMNS = 5
-_BAR = 20
-"""The characters of a bar that stands for the mean."""
+_BAR = 20  # The characters of a bar that stands for the mean
 
 
 def item_lines(item: Item[FormulaSpec]) -> Iterator[str]:

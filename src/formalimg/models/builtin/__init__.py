@@ -6,8 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from formalimg.models.builtin.baselines import open_baseline
 
-__all__ = [
-    "open_baseline",
-]
+__all__ = ["open_baseline"]
 
 __getattr__, __dir__ = lazy_exports(__name__)

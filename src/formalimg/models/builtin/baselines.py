@@ -110,9 +110,6 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
             small learned model.
         options: for the reader, `memory`: how many facts it keeps; and for drawn worlds the chances of its failures,
             such as `lose_attributes` (see `MisreadRates`); for tiny, `weights`: a file of other weights.
-
-    Raises:
-        FormalimgError: if there is no such baseline, no such option, or the option is out of range.
     """
     if name not in BASELINES:
         baselines = ", ".join(f"builtin/{baseline}" for baseline in BASELINES)
@@ -170,7 +167,6 @@ def compose_layout(request: ImageRequest) -> Scene | Failed:
 
 
 def _layout_from_prompt(prompt: str) -> Scene:
-    """Return the first JSON list of objects in the prompt, skipping other brackets."""
     decoder = json.JSONDecoder()
     for bracket in islice(re.finditer(r"\[\s*\{", prompt), _MAX_BRACKETS):
         try:
@@ -182,7 +178,6 @@ def _layout_from_prompt(prompt: str) -> Scene:
 
 
 def _compose_drawn_layout(request: ImageRequest) -> ComposedDrawing:
-    """Return the layout in a request as a drawn scene whose relations follow from the boxes."""
     from formalimg.drawing.scene import DrawnScene
 
     layout = compose_layout(request)
@@ -243,8 +238,6 @@ def _reader_options(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _from_prompt(compose: Callable[[str, int], Scene]) -> Callable[[ImageRequest], ComposedScene]:
-    """Wrap a function that takes only the prompt and the seed of a request."""
-
     def compose_request(request: ImageRequest) -> ComposedScene:
         scene = compose(request.prompt, request.seed)
         return scene if scene.objects else Refused("the prompt names nothing that can be drawn")

@@ -86,8 +86,6 @@ class _Reading:
 
 
 class _ClauseParser(TokenParser):
-    """Parser state within a sentence."""
-
     def __init__(self, tokens: Sequence[SceneToken], reading: _Reading) -> None:
         super().__init__(tokens)
         self.reading = reading

@@ -64,7 +64,6 @@ def brief_of(facts: Sequence[ReadFact]) -> SceneBrief:
 
 
 def _within_canvas(objects: Sequence[BriefObject]) -> Iterator[BriefObject]:
-    """Yield objects, reducing their numbers once the canvas has reached its capacity."""
     room = MAX_OBJECTS
     for obj in objects:
         yield replace(obj, number=max(1, min(obj.number, room)))

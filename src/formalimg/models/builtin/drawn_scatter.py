@@ -107,7 +107,6 @@ def _are_apart(first: Box, second: Box) -> bool:
 
 
 def _find_words(prompt: str, name: str) -> _FoundWords:
-    """Return the classes and attributes that occur in a prompt. A number before a noun is its count."""
     phrases, numbers = _index_words(name), prompt_lexicon().numbers
     words = _WORD.findall(prompt.lower())[:MAX_WORDS]
     colors = vocabulary("natural").words["color"]
@@ -130,7 +129,6 @@ def _find_words(prompt: str, name: str) -> _FoundWords:
 
 @cache
 def _index_words(name: str) -> PhraseIndex[Meaning]:
-    """Index the drawable words of a suite by kind and value, with nouns before attributes."""
     phrases = drawn_world(name).phrases or partial(_vocabulary_phrases, suite(name).vocabulary)
     return PhraseIndex({phrase: meaning for phrase, meaning in reversed([*phrases()]) if phrase})
 

@@ -88,7 +88,6 @@ def _noun_forms(named: Mapping[str, WorldNoun]) -> dict[str, DrawnNoun]:
 
 
 def _attribute_phrases(tables: Mapping[str, Any], position: str) -> Iterator[tuple[str, Attribute]]:
-    """Yield the phrases for attributes before or after a noun."""
     natural = vocabulary("natural").words
     values = {
         "color": natural["color"],

@@ -105,7 +105,6 @@ def prompt_lexicon() -> PromptLexicon:
 
 
 def _noun_forms() -> dict[str, NounForm]:
-    """Return the noun forms of the suite and of the class names, such as "mouse" and "computer mouse"."""
     forms: dict[str, NounForm] = {}
     for label in vocabulary("knolling").words["class"]:
         noun, plain = lexicon("knolling").nouns[label], label.replace("_", " ")
@@ -159,7 +158,6 @@ def _sentence_tokens(words: Sequence[str]) -> list[PromptToken]:
 
 
 def _mention_at(words: Sequence[str], index: int) -> tuple[ObjectMention, int] | None:
-    """Return the noun phrase that starts at an index, and its length in words."""
     phrases = prompt_lexicon()
     end = index
     while end < min(len(words), index + _MAX_WORDS_BEFORE_NOUN) and words[end] in phrases.before_nouns:

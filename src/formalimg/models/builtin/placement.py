@@ -125,7 +125,6 @@ def fact_holds(fact: PlacementFact, boxes: Mapping[int, Box]) -> bool:
 
 
 def _holds_obviously(predicate: str, places: Sequence[Box | CandidateBoxes]) -> Mask:
-    """Evaluate a predicate on boxes with a safety margin around the rule's thresholds."""
     if len(places) == 1:
         between = UNARY_RULES[predicate]
         low, high = between.low + _MARGIN, between.high - _MARGIN
@@ -165,7 +164,6 @@ def compose_scattered(prompt: str, seed: int = 0) -> Scene:
 
 
 def _track_mentions(sentence: list[PromptToken], entities: EntityTracker) -> None:
-    """Add the objects of a sentence and their colours."""
     for index, token in enumerate(sentence):
         if isinstance(token, ObjectMention):
             group = entities.resolve(token)

@@ -37,8 +37,6 @@ def parse_sentence(tokens: Sequence[PromptToken], entities: EntityTracker) -> li
 
 
 class _SentenceParser(TokenParser):
-    """Parser state within a sentence."""
-
     def __init__(self, tokens: Sequence[PromptToken], entities: EntityTracker) -> None:
         super().__init__(tokens)
         self.entities = entities

@@ -76,7 +76,6 @@ def is_any_image(file: str) -> bool:
 
 
 def _natural_sort_key(name: str) -> tuple[str, str]:
-    """Return a natural sort key, so that 10.png follows 9.png."""
     return _DIGITS.sub(lambda number: number.group().rjust(12, "0"), name), name
 
 
@@ -264,7 +263,6 @@ def normalize_unicode(text: str) -> str:
 
 
 def _fold_prompt(prompt: str) -> str:
-    """Return a prompt in lower case with single spaces."""
     return " ".join(normalize_unicode(prompt).casefold().split())
 
 

@@ -271,9 +271,6 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
         options: `layout`: `published`, `imagefolder`, `map`, or the layout of a benchmark. By default it is detected.
             `grid`: columns and rows, such as `2x2`, where a file holds several samples. `files`: a pattern of paths
             below the folder, such as `*/sd-1.4_*`, where it holds more than the images of one model.
-
-    Raises:
-        FormalimgError: if the path does not exist, or an option is wrong.
     """
     path = path.rstrip("/") or path  # with and without the slash it is the same folder, and the same model
     unknown = sorted(set(options) - {"layout", "grid", "files"})

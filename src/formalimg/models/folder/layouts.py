@@ -117,7 +117,6 @@ def entry_candidates(entries: Iterable[MetadataEntry], index: ItemIndex, folder:
 
 
 def _find_item(entry: MetadataEntry, index: ItemIndex) -> tuple[str | None, MatchedBy]:
-    """Return the item that a metadata entry refers to, and the matching method."""
     by_prompt = index.items_with(entry.prompt)
     item = index.item_numbered(entry.id) if entry.item is None and entry.id is not None else None
     if entry.item is not None:
@@ -176,7 +175,6 @@ def imagefolder_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[
 
 
 def _normalize_path(entry: MetadataEntry) -> MetadataEntry:
-    """Normalize the path of an entry, and reject paths outside the folder."""
     parts = entry.file.split("/")
     if not parts[0] or ".." in parts or "\\" in entry.file or _DRIVE.match(entry.file):
         raise FormalimgError(

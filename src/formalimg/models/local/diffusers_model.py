@@ -29,8 +29,8 @@ from formalimg.models.local.diffusers_pipeline import (
     reads_clip_only,
 )
 from formalimg.models.options import Options
-from formalimg.models.redaction import mask_settings
 from formalimg.models.registry import require_modules, requires
+from formalimg.models.secrets import mask_settings
 from formalimg.types import Setting
 
 Batch: TypeAlias = int | Literal["auto"]
@@ -206,7 +206,6 @@ class PipelineObject(_PooledPipelines):
 
 @contextmanager
 def _without_progress_bar(pipeline: Any) -> Iterator[None]:
-    """Disable the pipeline's progress bars, which would interfere with our progress display."""
     before = dict(getattr(pipeline, "_progress_bar_config", {}))
     pipeline.set_progress_bar_config(**{**before, "disable": True})
     try:

@@ -319,7 +319,6 @@ class LoadedPipeline:
         return PipelineImage(image, {**self._served, **served})
 
     def _size_and_reference(self, request: ImageRequest) -> dict[str, Any]:
-        """Return a width and height that the pipeline supports, and the reference image in this size."""
         requested = request.size if self._options.size is None else self._options.size
         # The closest supported size: latents are smaller than images, and are cut into patches of two.
         step = math.lcm(_SIZE_STEP, 2 * int(getattr(self._pipeline, "vae_scale_factor", 1)))
@@ -335,8 +334,6 @@ class LoadedPipeline:
         return arguments
 
     def _step_callback(self) -> dict[str, Any]:
-        """Return the step callback if the pipeline supports callbacks, else nothing."""
-
         def on_step_end(pipeline: Any, step: int, timestep: Any, tensors: dict[str, Any]) -> dict[str, Any]:
             self._require_wanted()
             return tensors
@@ -344,7 +341,6 @@ class LoadedPipeline:
         return {"callback_on_step_end": on_step_end} if "callback_on_step_end" in self._parameters else {}
 
     def _fixed_arguments(self) -> dict[str, Any]:
-        """Return the arguments shared by all images."""
         values = {
             "num_inference_steps": self._options.steps,
             "guidance_scale": self._options.guidance,

@@ -98,12 +98,7 @@ class AnthropicChat(SchemaProvider):
         return {"output_config": config} if config else {}
 
 
-@requires(
-    modules=["anthropic"],
-    install=install_line("anthropic"),
-    keys=[_KEY_NAME],
-    unless="for a server of your own",
-)
+@requires(modules=["anthropic"], install=install_line("anthropic"), keys=[_KEY_NAME], unless="for a server of your own")
 def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A chat model of Anthropic."""
     name = f"anthropic/{model}"

@@ -13,14 +13,7 @@ from formalimg.models.base import Attachment, CallError, Completion, ImageReques
 from formalimg.models.chat_provider import SchemaProvider, build_chat_model
 from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import MODEL_DEFAULT, Options, server_api_key, with_base_url, without_none
-from formalimg.models.providers.http import (
-    Endpoint,
-    ErrorResponse,
-    error_from_response,
-    one_line,
-    read_usage,
-    retry_after,
-)
+from formalimg.models.providers.http import Endpoint, one_line, read_usage, retry_after
 from formalimg.models.providers.limits import (
     MAX_CHAT_BYTES,
     MAX_IMAGE_ANSWER_BYTES,
@@ -44,23 +37,17 @@ if TYPE_CHECKING:
 _KEY_NAMES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 _TRANSPORTS = frozenset({"httpx", "httpx2", "aiohttp"})
 _SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
-_REFUSALS = frozenset(
-    {
-        *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
-        *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "NO_IMAGE"),
-    }
-)
-"""Finish reasons that are a decision against this request: a retry is of no use."""
+_REFUSALS = {  # finish reasons that are a decision against this request: a retry is of no use
+    *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
+    *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "NO_IMAGE"),
+}
 _CUT_OFF = ("MAX_TOKENS", "CONTINUATION")
+# what Gemini says if a model has no JSON mode at all, or does not take this schema
 _ABOUT_SCHEMA = re.compile(r"json mode|response_?(mime_?type|(json_?)?schema)|schema produces", re.IGNORECASE)
-"""What Gemini says if a model has no JSON mode at all, or does not take this schema."""
 _MODALITIES = {"image": ["IMAGE"], "text+image": ["TEXT", "IMAGE"]}
 
 _requires_gemini = requires(
-    modules=["google.genai"],
-    install=install_line("gemini"),
-    keys=_KEY_NAMES,
-    unless="for a server of your own",
+    modules=["google.genai"], install=install_line("gemini"), keys=_KEY_NAMES, unless="for a server of your own"
 )
 
 
@@ -123,48 +110,42 @@ def open_gemini_client(
     return GeminiClient(model, server_api_key(f"gemini/{model}", _KEY_NAMES, base_url), http, max_bytes)
 
 
-def refusal_reason(response: GenerateContentResponse) -> str | None:
-    """Return Gemini's reason for refusing to answer, or None if it did not refuse."""
+def _refusal_reason(response: GenerateContentResponse) -> str | None:
     feedback = response.prompt_feedback
     if feedback is not None and feedback.block_reason is not None:
         reason, message = f"the prompt was blocked: {feedback.block_reason.value}", feedback.block_reason_message
-    elif (finished := finish_reason(response)) in _REFUSALS:
+    elif (finished := _finish_reason(response)) in _REFUSALS:
         candidate = (response.candidates or [])[0]
-        reason, message = f"ended with {finished}", candidate.finish_message or response_text(response)
+        reason, message = f"ended with {finished}", candidate.finish_message or _response_text(response)
     else:
         return None
     return f"{reason}: {message}" if message else reason
 
 
-def finish_reason(response: GenerateContentResponse) -> str:
-    """Return the finish reason reported by Gemini; empty if there is none."""
+def _finish_reason(response: GenerateContentResponse) -> str:
     reason = response.candidates[0].finish_reason if response.candidates else None
     return "" if reason is None else str(reason.value)
 
 
-def response_parts(response: GenerateContentResponse) -> list[Part]:
+def _response_parts(response: GenerateContentResponse) -> list[Part]:
     """Return the parts of the answer without thoughts, which may include text and draft images."""
     content = response.candidates[0].content if response.candidates else None
     parts = content.parts if content is not None else None
     return [part for part in parts or [] if not part.thought]
 
 
-def response_text(response: GenerateContentResponse) -> str:
-    """Return the text of the answer."""
-    return "".join(part.text or "" for part in response_parts(response))
+def _response_text(response: GenerateContentResponse) -> str:
+    return "".join(part.text or "" for part in _response_parts(response))
 
 
-def token_usage(response: GenerateContentResponse, *, images: int = 0) -> Usage:
-    """Return the usage of the call; thoughts are billed as output."""
+def _token_usage(response: GenerateContentResponse, *, images: int = 0) -> Usage:
     sent = ["prompt_token_count", "tool_use_prompt_token_count"]
     counts = getattr(response.usage_metadata, "__dict__", None)
     return read_usage(counts, sent, ["candidates_token_count", "thoughts_token_count"], images=images)
 
 
-def describe_response(response: GenerateContentResponse, **more: Setting) -> dict[str, Setting]:
-    """Return the values actually used, if Gemini reports them."""
-    fields: dict[str, Setting] = {"model": response.model_version, "response_id": response.response_id, **more}
-    return without_none(fields)
+def _describe_response(response: GenerateContentResponse, **more: Setting) -> dict[str, Setting]:
+    return without_none({"model": response.model_version, "response_id": response.response_id, **more})
 
 
 def _translate_error(error: Exception, endpoint: Endpoint) -> CallError | FormalimgError | None:
@@ -188,36 +169,24 @@ def _translate_error(error: Exception, endpoint: Endpoint) -> CallError | Formal
 def _translate_api_error(error: APIError, endpoint: Endpoint) -> CallError | FormalimgError:
     message = str(error.message or error.details or "")
     reason = f"{error.code}: {one_line(message)}"
-    if {str(detail.get("reason")) for detail in _error_details(error)} & {"API_KEY_INVALID", "API_KEY_EXPIRED"}:
-        return error_from_response(ErrorResponse(401, "", "", {}), endpoint)  # they come as 400
+    details = list(_error_details(error))
+    if {str(detail.get("reason")) for detail in details} & {"API_KEY_INVALID", "API_KEY_EXPIRED"}:
+        return endpoint.error(401, "", "", {})  # they come as 400
     if error.status == "FAILED_PRECONDITION":
         return FormalimgError(f"{endpoint.url} does not serve this account: check its billing and region ({reason})")
-    headers = _read_headers(error)
+    delays = (_SECONDS.fullmatch(str(detail.get("retryDelay"))) for detail in details)
+    delay = next(filter(None, delays), None)
+    headers = {"retry-after": delay[1]} if delay else getattr(error.response, "headers", {})
     if error.code != 429:
-        return error_from_response(ErrorResponse(error.code, str(error.status or ""), message, headers), endpoint)
+        return endpoint.error(error.code, str(error.status or ""), message, headers)
     # Gemini says "you exceeded your current quota" of minutes and of days alike.
-    if any("PerDay" in quota for quota in _find_exceeded_quotas(error)):
+    lists = [detail.get("violations") for detail in details]
+    violations = [violation for entry in lists if isinstance(entry, list) for violation in entry]
+    if any("PerDay" in str(entry.get("quotaId")) for entry in violations if isinstance(entry, Mapping)):
         return FormalimgError(
             f"the day's quota for {endpoint.model} is used up: resume tomorrow, or raise it ({reason})"
         )
     return CallError("busy", reason, retry_after(headers))
-
-
-def _read_headers(error: APIError) -> Mapping[str, str]:
-    """Return the response headers, with the retry delay from the body as `Retry-After`."""
-    for detail in _error_details(error):
-        if seconds := _SECONDS.fullmatch(str(detail.get("retryDelay"))):
-            return {"retry-after": seconds[1]}
-    headers: Mapping[str, str] = getattr(error.response, "headers", {})
-    return headers
-
-
-def _find_exceeded_quotas(error: APIError) -> Iterator[str]:
-    for detail in _error_details(error):
-        violations = detail.get("violations")
-        for violation in violations if isinstance(violations, list) else []:
-            if isinstance(violation, Mapping):
-                yield str(violation.get("quotaId"))
 
 
 def _error_details(error: APIError) -> Iterator[Mapping[str, Any]]:
@@ -276,20 +245,26 @@ class GeminiImages:
 
     async def complete(self, request: ImageRequest) -> ImageCompletion:
         """Generate one image."""
-        response = await self._client.generate(_encode_request(request), self._config(request))
+        from google.genai.types import Content
+
+        parts: tuple[str | Attachment, ...] = (request.prompt,)
+        if request.reference is not None:
+            parts = (request.prompt, Attachment(request.reference, "image/png"))
+        contents = [Content(role="user", parts=_encode_parts(Message("user", parts)))]
+        response = await self._client.generate(contents, self._config(request))
         # Paid for from here on; what Gemini declined, or said in words, by its tokens.
-        note_usage(token_usage(response))
-        if reason := refusal_reason(response):
+        note_usage(_token_usage(response))
+        if reason := _refusal_reason(response):
             raise CallError("refused", one_line(reason))
-        images = [blob for part in response_parts(response) if (blob := part.inline_data) and blob.data]
+        images = [blob for part in _response_parts(response) if (blob := part.inline_data) and blob.data]
         if not images:
             raise _no_image(response)
         first = images[0]
-        usage = note_usage(token_usage(response, images=len(images)))
+        usage = note_usage(_token_usage(response, images=len(images)))
         if image_type(first.data or b"") is None:
             raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {first.mime_type}")
         seed = request.seed if self.settings["seeded"] else None
-        served = describe_response(response, mime_type=first.mime_type, seed=seed)
+        served = _describe_response(response, mime_type=first.mime_type, seed=seed)
         return ImageCompletion(first.data or b"", served, usage)
 
     def _config(self, request: ImageRequest) -> GenerateContentConfig:
@@ -307,9 +282,7 @@ def _build_config(**fields: Any) -> GenerateContentConfig:
     from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig
 
     return GenerateContentConfig(
-        automatic_continuation=False,
-        automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
-        **fields,
+        automatic_continuation=False, automatic_function_calling=AutomaticFunctionCallingConfig(disable=True), **fields
     )
 
 
@@ -365,19 +338,10 @@ def _encode_parts(message: Message) -> list[Part]:
     ]
 
 
-def _encode_request(request: ImageRequest) -> list[Content]:
-    from google.genai.types import Content, Part
-
-    parts = [Part.from_text(text=request.prompt)]
-    if request.reference is not None:
-        parts.append(Part.from_bytes(data=request.reference, mime_type="image/png"))
-    return [Content(role="user", parts=parts)]
-
-
 def _parse_completion(response: GenerateContentResponse) -> Completion:
-    text, finished = response_text(response), finish_reason(response)
-    served, used = describe_response(response), note_usage(token_usage(response))
-    if reason := refusal_reason(response):
+    text, finished = _response_text(response), _finish_reason(response)
+    served, used = _describe_response(response), note_usage(_token_usage(response))
+    if reason := _refusal_reason(response):
         return Completion(text or one_line(reason), "refusal", used, served)
     if finished in _CUT_OFF:
         return Completion(text, "length", used, served)
@@ -388,12 +352,9 @@ def _parse_completion(response: GenerateContentResponse) -> Completion:
 
 
 def _no_image(response: GenerateContentResponse) -> CallError:
-    """Return the error for a response with neither an image nor a refusal.
-
-    A model that came to its own end and spoke has decided to answer in text: this is its refusal. Nothing at all,
-    or an end that was not its own, is an accident, which may pass.
-    """
-    text, finished = response_text(response).strip(), finish_reason(response)
+    # A model that came to its own end and spoke has decided to answer in text: this is its refusal. Nothing at all, or
+    # an end that was not its own, is an accident, which may pass.
+    text, finished = _response_text(response).strip(), _finish_reason(response)
     if finished == "STOP" and text:
         return CallError("refused", one_line(f"words instead of an image: {text}"))
     return CallError("wrong", one_line(f"no image in the answer, which ended with {finished or 'nothing'}: {text}"))

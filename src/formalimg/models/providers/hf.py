@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import io
 import json
 import re
+import socket
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from formalimg._util.installing import install_line
@@ -14,17 +20,19 @@ from formalimg.models.base import CallError, Completion, ImageRequest, Message, 
 from formalimg.models.chat_provider import SchemaProvider, build_chat_model
 from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import MODEL_DEFAULT, Options, check_api_key, read_extra_fields, without_none
-from formalimg.models.providers.http import (
-    Endpoint,
-    ErrorResponse,
-    error_from_response,
-    one_line,
-    plain_fields,
-    read_usage,
+from formalimg.models.providers.http import Endpoint, one_line, plain_fields, read_usage
+from formalimg.models.providers.limits import (
+    MAX_CHAT_BYTES,
+    MAX_IMAGE_ANSWER_BYTES,
+    MAX_MODEL_ITEMS,
+    AnswerBody,
+    ask_for_gzip,
+    carries_credentials,
+    find_served_error,
+    refuse_redirect,
+    replace_body,
 )
-from formalimg.models.providers.limits import MAX_CHAT_BYTES, MAX_IMAGE_ANSWER_BYTES, find_served_error
 from formalimg.models.providers.sdk import encode_message, response_format
-from formalimg.models.providers.threads import ThreadCall
 from formalimg.models.registry import requires
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
 from formalimg.models.secrets import find_api_key, get_api_key, register_secret
@@ -32,6 +40,7 @@ from formalimg.models.spending import note_usage
 from formalimg.types import ChatModel, ImageModel, Setting
 
 if TYPE_CHECKING:
+    from httpx2 import Client, Request, Response
     from huggingface_hub import ChatCompletionOutput, InferenceClient
     from huggingface_hub.errors import HfHubHTTPError
     from PIL.Image import Image
@@ -39,12 +48,11 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _KEY_NAME = "HF_TOKEN"
-_CONFIGURATION_ERROR = re.compile(
+_CONFIGURATION_ERROR = re.compile(  # how the library complains before it sends anything: the call can never succeed
     r"(Provider|Task|Model) .*support|Unsupported task|You must provide|Cannot select|No provider mapping", re.DOTALL
 )
-"""How the library complains before it sends anything: such a call can never succeed."""
+# in the header `ratelimit`: no requests remain, and in how many seconds there will be new ones
 _RATE_LIMIT_RESET = re.compile(r";\s*r=0\s*;\s*t=(\d+)")
-"""In the header `ratelimit`: no requests remain, and in how many seconds there will be new ones."""
 _REFUSAL = re.compile(r"nsfw|content_policy|sensitive content|safety checker|flagged", re.IGNORECASE)
 _ABOUT_SCHEMA = re.compile(
     r"response.?format|json.?schema|json.?object|grammar|structured output|guided", re.IGNORECASE
@@ -54,6 +62,10 @@ _CUT_OFF = ("length", "max_tokens", "model_length")
 _CHAT_FIELDS = ("temperature", "top_p", "max_tokens", "seed")
 _IMAGE_FIELDS = ("negative_prompt", "num_inference_steps", "guidance_scale")
 _FORMATS = ("PNG", "JPEG", "WEBP")
+
+# The call that this thread makes: clients are shared with other users of a library, who get none of our limits.
+_current: contextvars.ContextVar[ThreadCall | None] = contextvars.ContextVar("formalimg_thread_call", default=None)
+_watching = threading.Lock()
 
 _requires_hf = requires(
     modules=["huggingface_hub"],
@@ -70,12 +82,11 @@ class HfClient:
         self,
         model: str,
         *,
-        provider: str,  # inference provider, such as `fal-ai`; `auto` for the first one in the user's own order
-        base_url: str | None,  # a server to call instead, such as a dedicated endpoint
-        bill_to: str | None,  # the organization that pays
+        provider: str,
+        base_url: str | None,
         timeout: float,
         max_bytes: int,
-        token: str | None,
+        **arguments: str | None,
     ) -> None:
         self.model = model
         # inference provider, or the URL if it is not at Hugging Face
@@ -83,12 +94,11 @@ class HfClient:
         self._timeout = timeout
         self._max_bytes = max_bytes
         self._endpoint = Endpoint(f"hf/{model}", _KEY_NAME, base_url or "Hugging Face")
-        self._arguments = {
+        self._arguments: dict[str, Any] = {
             "model": base_url or model,
-            "provider": None if base_url else provider,
-            "token": token,
+            "provider": None if base_url else provider,  # such as `fal-ai`; `auto` for the first in the user's order
             "timeout": timeout,
-            "bill_to": bill_to,
+            **arguments,
         }
         self._client: InferenceClient | None = None
 
@@ -101,8 +111,7 @@ class HfClient:
         if self._client is None:
             from huggingface_hub import InferenceClient
 
-            arguments: dict[str, Any] = self._arguments
-            self._client = InferenceClient(**arguments)
+            self._client = InferenceClient(**self._arguments)
         return await ThreadCall(self._timeout, self._max_bytes).run(self._send, send, self._client)
 
     def _send(self, send: Callable[[InferenceClient], Result], client: InferenceClient) -> Result:
@@ -137,13 +146,7 @@ def open_hf_client(model: str, options: Options, timeout: float, max_bytes: int 
     if session.timeout.read is None:
         session.timeout = timeout
     return HfClient(
-        model,
-        provider=provider,
-        base_url=base_url,
-        bill_to=bill_to,
-        timeout=timeout,
-        max_bytes=max_bytes,
-        token=token,
+        model, provider=provider, base_url=base_url, bill_to=bill_to, timeout=timeout, max_bytes=max_bytes, token=token
     )
 
 
@@ -188,7 +191,11 @@ class HfImages:
         served |= {"width": image.width, "height": image.height}
         if self.settings["seeded"]:
             served["seed"] = request.seed
-        return ImageCompletion(_file_bytes(image), served)
+        file = getattr(image, "fp", None)  # the original file
+        if not isinstance(file, io.BytesIO):
+            file = io.BytesIO()
+            image.save(file, "PNG")
+        return ImageCompletion(file.getvalue(), served)
 
     def _send(self, client: InferenceClient, request: ImageRequest) -> Image:
         from huggingface_hub import ImageToImageTargetSize
@@ -261,15 +268,6 @@ def _parse_completion(answer: ChatCompletionOutput) -> Completion:
     return Completion(text, "stop", usage, served)
 
 
-def _file_bytes(image: Image) -> bytes:
-    """Return the original file of an image, or encode the image as PNG if the file is not available."""
-    file = getattr(image, "fp", None)
-    if not isinstance(file, io.BytesIO):
-        file = io.BytesIO()
-        image.save(file, "PNG")
-    return file.getvalue()
-
-
 def _translate_error(error: Exception, endpoint: Endpoint) -> CallError | FormalimgError | None:
     """Translate an exception of the library, or return None if the exception is a bug."""
     from huggingface_hub.errors import HfHubHTTPError
@@ -301,7 +299,11 @@ def _translate_http_error(error: HfHubHTTPError, endpoint: Endpoint) -> CallErro
             f"Hugging Face has no {endpoint.model}, or not for the key in {endpoint.key_name}: check the name"
         )
     status, headers, text = error.response.status_code, dict(error.response.headers), error.response.text
-    body = _read_body(error)
+    try:
+        content = json.loads(error.response.content)
+    except ValueError:
+        content = None
+    body: dict[str, Any] = content if isinstance(content, dict) else {}
     message = error.server_message or _error_message(body) or text
     if status == 410:  # a model that was served once
         status = 404
@@ -311,15 +313,7 @@ def _translate_http_error(error: HfHubHTTPError, endpoint: Endpoint) -> CallErro
         headers.setdefault("retry-after", reset[1])
     is_refusal = status in (400, 403, 422) and _REFUSAL.search(text)
     code = "content_policy_violation" if is_refusal else ""
-    return error_from_response(ErrorResponse(status, code, message, headers), endpoint)
-
-
-def _read_body(error: HfHubHTTPError) -> dict[str, Any]:
-    try:
-        body = json.loads(error.response.content)
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}
+    return endpoint.error(status, code, message, headers)
 
 
 def _error_message(body: Mapping[str, Any]) -> str:
@@ -330,3 +324,119 @@ def _error_message(body: Mapping[str, Any]) -> str:
     if isinstance(inner, list):
         inner = "; ".join(str(entry.get("msg", entry) if isinstance(entry, Mapping) else entry) for entry in inner)
     return str(inner)
+
+
+class ThreadCall:
+    """A blocking library call with limits on the total time and the size of its requests.
+
+    Nothing waits for the thread: when its caller is cancelled, its socket is shut down, and it may not send another
+    request. It is a daemon, so it does not keep the process alive either.
+    """
+
+    def __init__(self, timeout: float, max_bytes: int) -> None:
+        self._timeout = timeout
+        self._deadline = time.monotonic() + timeout
+        self._max_bytes = max_bytes
+        self._is_over = False
+        self._socket: socket.socket | None = None
+
+    @staticmethod
+    def watch(client: Client) -> None:
+        """Install hooks that apply the limits of the current call to every request of a client."""
+        with _watching:
+            hooks = client.event_hooks
+            if _on_request not in hooks["request"]:
+                # As new lists, since requests of other threads may be going through these; first, as others might read
+                # the whole body.
+                client.event_hooks = {
+                    "request": [*hooks["request"], _on_request],
+                    "response": [_on_response, *hooks["response"]],
+                }
+
+    async def run(self, function: Callable[..., Result], *args: Any) -> Result:
+        """Run a function in a new thread and return its result or raise its exception."""
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[Callable[[], Result]] = loop.create_future()
+
+        def settle(outcome: Callable[[], Result]) -> None:
+            if not ended.done():
+                ended.set_result(outcome)
+
+        def work() -> None:
+            _current.set(self)
+            try:
+                result = function(*args)
+            except BaseException as error:  # a future does not accept every exception
+                failed = error
+
+                def outcome() -> Result:
+                    raise failed
+            else:
+
+                def outcome() -> Result:
+                    return result
+
+            with suppress(RuntimeError):  # if the loop is over, nobody waits any more
+                loop.call_soon_threadsafe(settle, outcome)
+
+        threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True, name="model-call").start()
+        try:
+            async with asyncio.timeout(max(0.0, self._deadline - time.monotonic())):
+                outcome = await ended
+        except TimeoutError:
+            raise self._late() from None
+        finally:
+            self._is_over = True
+            if (connection := self._socket) is not None:
+                with suppress(OSError):  # if it is closed already
+                    # That of the base class, which ends a read in the other thread and leaves the TLS state alone.
+                    socket.socket.shutdown(connection, socket.SHUT_RDWR)
+        return outcome()
+
+    def check(self) -> None:
+        """Raise a `CallError` if the call timed out or its caller was cancelled."""
+        if self._is_over or time.monotonic() >= self._deadline:
+            raise self._late()
+
+    def prepare(self, request: Request) -> None:
+        """Set the remaining time as the timeout of a request, and trace its socket."""
+        self.check()
+        ask_for_gzip(request)
+        remaining = max(0.01, self._deadline - time.monotonic())
+        limits = request.extensions.get("timeout") or dict.fromkeys(("connect", "read", "write", "pool"))
+        shorter = {name: remaining if value is None else min(value, remaining) for name, value in limits.items()}
+        request.extensions = {**request.extensions, "timeout": shorter, "trace": self._trace}
+
+    def receive(self, response: Response) -> None:
+        """Read a response within the size and time limits."""
+        if carries_credentials(response.request):
+            refuse_redirect(response)
+        self._hold(response.extensions.get("network_stream"))
+        body = AnswerBody(response, self._max_bytes, MAX_MODEL_ITEMS)
+        stream: Any = response.stream
+        content = body.read_in_thread(stream, self.check)
+        self._socket = None  # from here on it may belong to the next call
+        stream.close()
+        replace_body(response, content)
+        response.read()
+
+    def _trace(self, event: str, info: dict[str, Any]) -> None:
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._hold(info.get("return_value"))
+
+    def _hold(self, stream: Any) -> None:
+        connection = None if stream is None else stream.get_extra_info("socket")
+        self._socket = connection if isinstance(connection, socket.socket) else None
+
+    def _late(self) -> CallError:
+        return CallError("unavailable", f"no answer within {self._timeout:g} s")
+
+
+def _on_request(request: Request) -> None:
+    if (call := _current.get()) is not None:
+        call.prepare(request)
+
+
+def _on_response(response: Response) -> None:
+    if (call := _current.get()) is not None:
+        call.receive(response)

@@ -25,27 +25,22 @@ from formalimg.models.secrets import redact
 from formalimg.types import Setting
 
 _REFUSAL_CODES = {
-    "content_filter",
-    "content_policy_violation",
-    "image_content_policy_violation",
-    "invalid_prompt",
-    "moderation_blocked",
-    "responsibleaipolicyviolation",
+    *("content_filter", "content_policy_violation", "image_content_policy_violation"),
+    *("invalid_prompt", "moderation_blocked", "responsibleaipolicyviolation"),
 }
 _REFUSAL_TEXT = re.compile(
-    r"safety system|content policy|content management policy|usage polic(y|ies)|flagged by moderation",
-    re.IGNORECASE,
+    r"safety system|content policy|content management policy|usage polic(y|ies)|flagged by moderation", re.IGNORECASE
 )
 _QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"}
 _QUOTA_TEXT = re.compile(r"credit balance is too low|exceeded your current quota", re.IGNORECASE)
 _TRANSIENT_STATUSES = {408, 409, 425}
 _HTML = re.compile(r"\s*<(!doctype|html|head|body|\?xml)", re.IGNORECASE)
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+# No call uses so many tokens: a report of more is none, or one wrong answer would use up every budget.
 _MAX_COUNT = 10**8
-"""No call uses so many tokens: a report of more is none, or one wrong answer would use up every budget."""
 _MAX_REDIRECTS = 5
+# seconds before each retry of a download: the image is paid for, and generating it again would cost another one
 _DOWNLOAD_DELAYS = (0.5, 2.0)
-"""Seconds before each retry of a download: the image is paid for, and generating it again would cost another one."""
 _is_downloading: ContextVar[bool] = ContextVar("formalimg_is_downloading", default=False)
 
 
@@ -57,41 +52,31 @@ class Endpoint:
     key_name: str  # environment variable that holds the API key
     url: str  # address of the server
 
+    def error(self, status: int, code: str, message: str, headers: Mapping[str, str]) -> CallError | FormalimgError:
+        """Translate an error response to a call error, or to a fatal error if no further call can succeed.
 
-@dataclass(frozen=True)
-class ErrorResponse:
-    """A response with an error status."""
-
-    status: int  # the HTTP status
-    code: str  # the provider's name of the error
-    message: str  # the provider's description
-    headers: Mapping[str, str]  # the response headers, by lower-case names or in a case-insensitive mapping
-
-
-def error_from_response(response: ErrorResponse, endpoint: Endpoint) -> CallError | FormalimgError:
-    """Translate an error response to a call error, or to a fatal error if no further call can succeed."""
-    status, code = response.status, response.code.lower()
-    reason = f"{status}: {one_line(response.message) or one_line(code) or 'no reason given'}"
-    if 400 <= status < 500 and status != 429 and (code in _REFUSAL_CODES or _REFUSAL_TEXT.search(response.message)):
-        return CallError("refused", reason)
-    if status == 402 or code in _QUOTA_CODES or _QUOTA_TEXT.search(response.message):
-        return FormalimgError(
-            f"the account for {endpoint.model} is out of money or quota ({reason}): top it up, then resume"
-        )
-    if status == 401:
-        # The server's message is left out: it may show parts of the key.
-        return FormalimgError(f"{endpoint.url} does not accept the key for {endpoint.model}: check {endpoint.key_name}")
-    if status == 403:
-        return FormalimgError(
-            f"the key in {endpoint.key_name} may not use {endpoint.model} at {endpoint.url} ({reason})"
-        )
-    if status in (404, 405):
-        return FormalimgError(f"{endpoint.url} does not know {endpoint.model} ({reason}): check the name, or base_url")
-    if status in (429, 529):
-        return CallError("busy", reason, retry_after(response.headers))
-    if status >= 500 or status in _TRANSIENT_STATUSES:
-        return CallError("unavailable", reason, retry_after(response.headers))
-    return CallError("rejected", reason)
+        The headers are by lower-case names, or in a case-insensitive mapping.
+        """
+        code = code.lower()
+        reason = f"{status}: {one_line(message) or one_line(code) or 'no reason given'}"
+        if 400 <= status < 500 and status != 429 and (code in _REFUSAL_CODES or _REFUSAL_TEXT.search(message)):
+            return CallError("refused", reason)
+        if status == 402 or code in _QUOTA_CODES or _QUOTA_TEXT.search(message):
+            return FormalimgError(
+                f"the account for {self.model} is out of money or quota ({reason}): top it up, then resume"
+            )
+        if status == 401:
+            # The server's message is left out: it may show parts of the key.
+            return FormalimgError(f"{self.url} does not accept the key for {self.model}: check {self.key_name}")
+        if status == 403:
+            return FormalimgError(f"the key in {self.key_name} may not use {self.model} at {self.url} ({reason})")
+        if status in (404, 405):
+            return FormalimgError(f"{self.url} does not know {self.model} ({reason}): check the name, or base_url")
+        if status in (429, 529):
+            return CallError("busy", reason, retry_after(headers))
+        if status >= 500 or status in _TRANSIENT_STATUSES:
+            return CallError("unavailable", reason, retry_after(headers))
+        return CallError("rejected", reason)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -103,7 +88,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         try:
             seconds = float(text) * unit
         except ValueError:
-            seconds = _seconds_until(text)
+            try:
+                seconds = parsedate_to_datetime(text).timestamp() - time.time()
+            except (ValueError, OverflowError):  # also of years, hours and time zones with too many digits
+                continue
         if math.isfinite(seconds):
             return max(0.0, seconds)
     return None
@@ -174,19 +162,16 @@ async def download_image(url: str, timeout: float, delays: Sequence[float] = _DO
 async def _fetch_image(url: str, timeout: float) -> bytes:
     library = http_library()
     _hide_downloads_from_log(library.__name__)
-    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))  # none are kept
+    options = {
+        "timeout": timeout,
+        "follow_redirects": True,
+        "max_redirects": _MAX_REDIRECTS,
+        "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=())),  # none are kept
+        "event_hooks": limit_downloads(MAX_IMAGE_BYTES),
+    }
     downloading = _is_downloading.set(True)
     try:
-        async with (
-            asyncio.timeout(timeout),
-            library.AsyncClient(
-                timeout=timeout,
-                follow_redirects=True,
-                max_redirects=_MAX_REDIRECTS,
-                cookies=cookies,
-                event_hooks=limit_downloads(MAX_IMAGE_BYTES),
-            ) as client,
-        ):
+        async with asyncio.timeout(timeout), library.AsyncClient(**options) as client:
             response: Any = await client.get(url)
     except TimeoutError:
         raise CallError("unavailable", f"the image could not be fetched within {timeout:g} s") from None
@@ -196,23 +181,13 @@ async def _fetch_image(url: str, timeout: float) -> bytes:
         raise CallError("unavailable", f"the image could not be fetched: {type(error).__name__}") from None
     finally:
         _is_downloading.reset(downloading)
-    if response.status_code < 300:
-        data: bytes = response.content
-        return data
-    status = response.status_code
+    status, data = response.status_code, response.content
+    if status < 300:
+        return bytes(data)
     kind: CallErrorKind = "unavailable" if status >= 500 or status == 429 else "wrong"
     raise CallError(kind, f"the image could not be fetched from its address: {status}")
 
 
 @cache
 def _hide_downloads_from_log(name: str) -> None:
-    """Exclude image URLs from the library's request log."""
     logging.getLogger(name).addFilter(lambda record: not _is_downloading.get())
-
-
-def _seconds_until(date: str) -> float:
-    """Return the number of seconds until an HTTP date."""
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except (ValueError, OverflowError):  # also of years, hours and time zones with too many digits
-        return math.nan

@@ -26,18 +26,15 @@ AsyncHooks: TypeAlias = dict[str, list[Callable[..., Awaitable[None]]]]
 
 MAX_CHAT_BYTES = 16_000_000  # size of an answer of a chat model; real ones stay below 1 MB
 MAX_IMAGE_BYTES = 64_000_000  # size of an image file
-MAX_IMAGE_ANSWER_BYTES = 100_000_000
-"""Size of an answer with an image in it: the largest image as base64, and what goes with it."""
+MAX_IMAGE_ANSWER_BYTES = 100_000_000  # size of an answer with an image in it, as base64
 MAX_ERROR_BYTES = 1_000_000  # size of an answer with an error status. A larger one keeps its status and loses its text.
-MAX_JSON_ITEMS = 1_000_000
-"""Lists, objects and commas of an answer in JSON: parsed, each takes a hundred times its size in the text."""
+MAX_JSON_ITEMS = 1_000_000  # lists, objects and commas of an answer: parsed, each takes a hundred times its size
 MAX_MODEL_ITEMS = 400_000  # the same for SDKs that make an object of their own of each
+# Answers up to this size are read at once; larger ones share what is reserved for all of them together.
 SMALL_ANSWER_BYTES = 4_000_000
-"""Answers up to this size are read at once; larger ones share what is reserved for all of them together."""
+# Bytes of large answers in use: two gates, since a judge with an image at hand waits for answers in words.
 _IMAGE_ANSWERS, _CHAT_ANSWERS = MemoryGate(MAX_IMAGE_ANSWER_BYTES), MemoryGate(2 * MAX_CHAT_BYTES)
-"""Bytes of large answers in use: two gates, since a judge with an image at hand waits for answers in words."""
-_INFLATE_STEP = 1_000_000
-"""Decompressed bytes that are written at once, so that the size is looked at before it is there."""
+_INFLATE_STEP = 1_000_000  # bytes that are decompressed at once, so that the size is looked at before it is there
 
 
 class _AnswerTooLargeError(Exception):
@@ -90,12 +87,12 @@ class AnswerBody:
         return self.content()
 
     def add(self, chunk: bytes) -> bool:
-        """Append a chunk and return whether to continue reading."""
+        """Append a chunk and return whether to continue reading, after `wanted` bytes of memory have been reserved."""
         self._received += len(chunk)
         return self._append(chunk)
 
     def resume(self) -> bool:
-        """Resume after the wanted memory has been reserved, and return whether to continue reading."""
+        """Resume after the memory has been reserved, and return whether to continue reading."""
         self._is_admitted, self.wanted = True, 0
         pending, self._pending = self._pending, b""
         return self._append(pending)
@@ -152,21 +149,18 @@ def limit_answers(max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> AsyncHooks
 
     async def on_response(response: Response) -> None:
         refuse_redirect(response)
-        await _read_response(response, AnswerBody(response, max_bytes, max_items))
+        await _read_response(response, max_bytes, max_items)
 
-    return _build_hooks(on_response)
+    return {"request": [_on_request], "response": [on_response]}
 
 
 def limit_downloads(max_bytes: int) -> AsyncHooks:
     """Return event hooks for an async client that sends no credentials and may follow redirects to other servers."""
-    return _build_hooks(lambda response: _read_response(response, AnswerBody(response, max_bytes)))
+    return {"request": [_on_request], "response": [lambda response: _read_response(response, max_bytes)]}
 
 
-def _build_hooks(on_response: Callable[[Response], Awaitable[None]]) -> AsyncHooks:
-    async def on_request(request: Request) -> None:
-        ask_for_gzip(request)
-
-    return {"request": [on_request], "response": [on_response]}
+async def _on_request(request: Request) -> None:
+    ask_for_gzip(request)
 
 
 def ask_for_gzip(request: Request) -> None:
@@ -212,8 +206,8 @@ def replace_body(response: Response, content: bytes) -> None:
     response.stream = library.ByteStream(content)
 
 
-async def _read_response(response: Response, body: AnswerBody) -> None:
-    replace_body(response, await body.read(response.stream))
+async def _read_response(response: Response, max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> None:
+    replace_body(response, await AnswerBody(response, max_bytes, max_items).read(response.stream))
     await response.aread()
 
 

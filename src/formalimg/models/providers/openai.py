@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, Literal
+import tomllib
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
 
+from formalimg._util.images import image_type
 from formalimg._util.installing import install_line
+from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Completion, Message, Usage
+from formalimg.models.base import Attachment, CallError, Completion, ImageRequest, Message, Usage
 from formalimg.models.chat_provider import SchemaProvider, build_chat_model
-from formalimg.models.image_provider import build_image_model
+from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import MODEL_DEFAULT, Options, read_extra_fields, with_base_url, without_none
-from formalimg.models.providers.http import plain_fields, read_usage
+from formalimg.models.providers.http import download_image, plain_fields, read_usage
 from formalimg.models.providers.limits import MAX_CHAT_BYTES
-from formalimg.models.providers.openai_images import OpenAIChatImages, OpenAIImages
 from formalimg.models.providers.sdk import (
     OPENAI_KEY,
     OpenAIClient,
@@ -31,8 +37,11 @@ from formalimg.models.spending import note_usage
 from formalimg.models.yes_probability import LogprobsFields, LogprobsMode, read_top_logprobs
 from formalimg.types import ChatModel, ImageModel, Setting
 
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+# OpenAI's reasoning models: they take no temperature, and have another name for the token limit.
 _REASONING_MODEL = re.compile(r"o\d|gpt-[5-9](?!.*chat)")
-"""OpenAI's reasoning models: they take no temperature, and have another name for the token limit."""
 _FINISH_REASONS: Mapping[object, Literal["stop", "length", "refusal"]] = {
     **dict.fromkeys(("stop", "eos", "eos_token", "end_turn", None), "stop"),
     **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
@@ -40,6 +49,10 @@ _FINISH_REASONS: Mapping[object, Literal["stop", "length", "refusal"]] = {
 }
 _ABOUT_SCHEMA = re.compile(r"response_format|json_schema|json_object|structured.?output|guided|grammar", re.IGNORECASE)
 _IMAGE_FIELDS = ("quality", "output_format", "background", "moderation", "style", "input_fidelity")
+_SERVED_FIELDS = ("model", "created", "size", "quality", "output_format", "background", "seed")
+_IN_TEXT = re.compile(  # an image in Markdown, or a data address by itself
+    r"!\[[^\]]*\]\(\s*<?((?:data:image/|https?://)[^)\s>]+)>?[^)]*\)|(data:image/[\w.+-]+;base64,[\w+/=]+)"
+)
 
 _requires_openai = requires(
     modules=["openai"], install=install_line("openai"), keys=[OPENAI_KEY], unless="for a server of your own"
@@ -135,6 +148,195 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     return build_chat_model(provider, retry_policy=retry_policy)
 
 
+def _parse_completion(answer: Mapping[str, Any], usage: Usage, served: Mapping[str, Setting]) -> Completion:
+    choice, message = first_message(answer)
+    text, refusal, reason = message.get("content"), message.get("refusal"), choice.get("finish_reason")
+    if isinstance(refusal, str) and refusal:
+        return Completion(refusal, "refusal", usage, served)
+    if not isinstance(reason, str | None) or reason not in _FINISH_REASONS:
+        raise CallError("wrong", f"the answer ended in an unknown way: {reason!r:.60}", usage=usage)
+    ended = _FINISH_REASONS[reason]
+    if ended == "stop" and not (isinstance(text, str) and text.strip()):
+        raise CallError("wrong", "there is no text in the answer", usage=usage)
+    return Completion(text if isinstance(text, str) else "", ended, usage, served)
+
+
+@dataclass(frozen=True)
+class ImageModelSpec:
+    """Capabilities of an image model, read from a data file so that new models can be added easily."""
+
+    begins: str  # prefix of the names of such models
+    sides: tuple[int, ...] = ()  # allowed lengths in pixels of a square image; empty if there is no list
+    step: int = 1  # lengths must be multiples of it
+    asks_for_data: bool = True  # whether the image must be requested as data, because the model would send a URL
+    edits: bool = True  # whether it accepts an image beside the prompt
+
+    def size(self, requested: int) -> str:
+        """Return the supported size closest to the requested one, in request format."""
+        if self.sides:
+            side = min(self.sides, key=lambda side: (abs(side - requested), side))
+        else:
+            side = max(self.step, round(requested / self.step) * self.step)
+        return f"{side}x{side}"
+
+
+@cache
+def _image_model_specs() -> tuple[ImageModelSpec, ...]:
+    text = (files("formalimg.models.providers") / "openai_image_models.toml").read_text(encoding="utf-8")
+    return tuple(
+        ImageModelSpec(**{**entry, "sides": tuple(entry.get("sides", ()))}) for entry in tomllib.loads(text)["models"]
+    )
+
+
+class OpenAIImages:
+    """An image model for generation, or editing with a reference image: one call per `complete`."""
+
+    def __init__(
+        self,
+        model: str,
+        server: OpenAIClient,
+        *,
+        size: str | None = None,
+        send_seed: bool = False,
+        response_format: str = "auto",
+        fields: Mapping[str, object] | None = None,
+        settings: Mapping[str, Setting] | None = None,
+        timeout: float = 120.0,
+    ) -> None:
+        self.name = f"openai/{model}"
+        self.settings: Mapping[str, Setting] = dict(settings or {})
+        self._model = model
+        self._server = server
+        self._size = size
+        self._send_seed = send_seed
+        self._fields = dict(fields or {})
+        self._timeout = timeout
+        name = model.rpartition("/")[2]  # without a gateway's vendor prefix, as in `openai/gpt-image-1`
+        specs = (spec for spec in _image_model_specs() if name.startswith(spec.begins))
+        self._spec = next(specs, ImageModelSpec(""))
+        self.takes_images = self._spec.edits
+        if response_format == "auto":
+            response_format = "b64_json" if self._spec.asks_for_data else "none"
+        if response_format != "none":
+            self._fields["response_format"] = response_format
+
+    async def complete(self, request: ImageRequest) -> ImageCompletion:
+        """Generate one image."""
+        size = self._size or self._spec.size(request.size)
+        answer, request_id = await self._server.call(lambda client: self._send(client, request, size))
+        # Paid for from here on, whether or not there is an image in it or at the address it names.
+        usage = note_usage(read_usage(answer.get("usage"), ["input_tokens"], ["output_tokens"], images=1))
+        entries = answer.get("data")
+        entry = entries[0] if isinstance(entries, list) and entries else None
+        if not isinstance(entry, dict):
+            raise CallError("wrong", "there is no image in the answer")
+        data = await read_image(entry.get("b64_json"), entry.get("url"), self._timeout)
+        served = {"asked_size": size, **plain_fields(answer, *_SERVED_FIELDS)}
+        served |= plain_fields(entry, "revised_prompt", "seed")
+        if self._send_seed:
+            served.setdefault("seed", request.seed)
+        return ImageCompletion(data, {**served, **request_id}, usage)
+
+    def _send(self, client: AsyncOpenAI, request: ImageRequest, size: str) -> Awaitable[Any]:
+        # Most fields go past the library: which of them it knows by name differs between versions and methods.
+        fields = {**self._fields, "seed": request.seed} if self._send_seed else self._fields
+        images = client.images.with_raw_response
+        if request.reference is None:
+            return images.generate(model=self._model, prompt=request.prompt, size=size, extra_body=fields)
+        image = ("reference.png", request.reference, "image/png")
+        return images.edit(model=self._model, prompt=request.prompt, size=size, image=image, extra_body=fields)
+
+
+class OpenAIChatImages:
+    """An image model accessed through chat completions, which have no size parameter: one call per `complete`."""
+
+    takes_images = True
+
+    def __init__(
+        self,
+        model: str,
+        server: OpenAIClient,
+        *,
+        send_seed: bool = False,
+        fields: Mapping[str, object] | None = None,
+        settings: Mapping[str, Setting] | None = None,
+        timeout: float = 120.0,
+    ) -> None:
+        self.name = f"openai/{model}"
+        self.settings: Mapping[str, Setting] = dict(settings or {})
+        self._model = model
+        self._server = server
+        self._send_seed = send_seed
+        self._fields = {"modalities": ["image", "text"], **(fields or {})}
+        self._timeout = timeout
+
+    async def complete(self, request: ImageRequest) -> ImageCompletion:
+        """Generate one image."""
+        parts: tuple[str | Attachment, ...] = (request.prompt,)
+        if request.reference is not None:
+            parts = (request.prompt, Attachment(request.reference, "image/png"))
+        seed = {"seed": request.seed} if self._send_seed else {}
+        fields = {**self._fields, **seed, "messages": [encode_message(Message("user", parts))]}
+        answer, request_id = await complete_chat(self._server, self._model, fields)
+        usage = note_usage(read_usage(answer.get("usage"), ["prompt_tokens"], ["completion_tokens"], images=1))
+        addresses = _image_addresses(answer)
+        data = await read_image(None, addresses[0], self._timeout)
+        served = plain_fields(answer, "model", "id", "created", "system_fingerprint")
+        served |= {**seed, **({"images": len(addresses)} if len(addresses) > 1 else {}), **request_id}
+        return ImageCompletion(data, served, usage)
+
+
+async def read_image(encoded: object, url: object, timeout: float) -> bytes:
+    """Return the content of an image from base64 data, a data URL or a web URL."""
+    if isinstance(url, str) and url.startswith("data:"):
+        encoded = url.partition(",")[2]
+    if isinstance(encoded, str) and encoded:
+        try:
+            data = base64.b64decode(encoded, validate=True)
+        except (binascii.Error, ValueError):
+            raise CallError("wrong", "the image in the answer is no base64") from None
+    elif isinstance(url, str) and url:
+        data = await download_image(url, timeout)
+    else:
+        raise CallError("wrong", "there is neither an image nor its address in the answer")
+    if image_type(data) is None:
+        raise CallError("wrong", f"what came is no PNG, JPEG or WebP file ({len(data):,} bytes)")
+    return data
+
+
+def _image_addresses(answer: Mapping[str, Any]) -> list[str]:
+    choice, message = first_message(answer)
+    content, refusal = message.get("content"), message.get("refusal")
+    texts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else [content]
+    words = " ".join(text for text in texts if isinstance(text, str))
+    addresses = [*_addresses_in_parts(message.get("images")), *_addresses_in_parts(content)]
+    addresses += [markdown or plain for markdown, plain in _IN_TEXT.findall(words)]
+    if addresses:
+        return list(dict.fromkeys(addresses))
+    if isinstance(refusal, str) and refusal:
+        raise CallError("refused", truncate(" ".join(refusal.split()), 200, 0))
+    if choice.get("finish_reason") in ("content_filter", "safety"):
+        raise CallError("refused", "the server's filter stopped the answer")
+    if words.strip():
+        raise CallError("refused", f"words instead of an image: {truncate(' '.join(words.split()), 200, 0)}")
+    raise CallError("wrong", "there is no image in the answer")
+
+
+def _addresses_in_parts(parts: object) -> Iterator[str]:
+    for part in parts if isinstance(parts, list) else []:
+        if isinstance(part, str) and part.startswith(("data:image/", "http://", "https://")):
+            yield part
+        if not isinstance(part, dict):
+            continue
+        image = part.get("image_url", part.get("image", part))
+        image = image if isinstance(image, dict) else {"url": image}
+        address, encoded = image.get("url"), image.get("b64_json") or image.get("data")
+        if isinstance(address, str) and address:
+            yield address
+        elif isinstance(encoded, str) and encoded:
+            yield f"data:image/png;base64,{encoded}"
+
+
 @_requires_openai
 def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
     """An image model of OpenAI, or of a server that speaks as OpenAI does."""
@@ -179,16 +381,3 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
             timeout=retry_policy.timeout,
         )
     return build_image_model(provider, retry_policy=retry_policy)
-
-
-def _parse_completion(answer: Mapping[str, Any], usage: Usage, served: Mapping[str, Setting]) -> Completion:
-    choice, message = first_message(answer)
-    text, refusal, reason = message.get("content"), message.get("refusal"), choice.get("finish_reason")
-    if isinstance(refusal, str) and refusal:
-        return Completion(refusal, "refusal", usage, served)
-    if not isinstance(reason, str | None) or reason not in _FINISH_REASONS:
-        raise CallError("wrong", f"the answer ended in an unknown way: {reason!r:.60}", usage=usage)
-    ended = _FINISH_REASONS[reason]
-    if ended == "stop" and not (isinstance(text, str) and text.strip()):
-        raise CallError("wrong", "there is no text in the answer", usage=usage)
-    return Completion(text if isinstance(text, str) else "", ended, usage, served)

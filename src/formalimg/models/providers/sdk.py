@@ -11,21 +11,14 @@ import base64
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Attachment, CallError, Message, Usage
 from formalimg.models.options import server_api_key
-from formalimg.models.providers.http import (
-    Endpoint,
-    ErrorResponse,
-    error_from_response,
-    json_object,
-    one_line,
-    read_usage,
-)
+from formalimg.models.providers.http import Endpoint, json_object, one_line, read_usage
 from formalimg.models.providers.limits import MAX_IMAGE_ANSWER_BYTES, find_served_error, limit_answers
 from formalimg.types import Setting
 
@@ -36,15 +29,8 @@ OpenAIClient: TypeAlias = "SdkClient[AsyncOpenAI]"
 OPENAI_KEY = "OPENAI_API_KEY"
 
 
-class Closeable(Protocol):
-    """A client whose connections can be closed."""
-
-    async def close(self) -> None:
-        """Close all connections."""
-
-
 T = TypeVar("T")
-Client = TypeVar("Client", bound=Closeable)
+Client = TypeVar("Client", bound=Any)
 
 _CALLS_PER_CLIENT = 8  # concurrent calls of one client; for more there are more clients
 
@@ -71,7 +57,6 @@ class PerEventLoop(Generic[T]):
 
 
 async def _close_with_loop(obj: T, close: Callable[[T], Awaitable[None]]) -> AsyncIterator[None]:
-    """Close an object when its event loop shuts down its async generators."""
     try:
         yield
     finally:
@@ -125,7 +110,11 @@ class SdkClient(Generic[Client]):
             failed = self._translate(error)
         else:
             content = json_object(response.content)
-            self._raise_for_error(content)
+            problem = content.get("error")
+            if problem and not {"choices", "data", "content"} & content.keys():  # some gateways send it with status 200
+                code = problem.get("code") if isinstance(problem, dict) else None
+                status = code if isinstance(code, int) and 400 <= code < 600 else 502
+                raise self._error(status, content, {}, content)
             request_id = response.headers.get("x-request-id") or response.headers.get("request-id")
             return content, {"request_id": request_id} if request_id else {}
         # Outside of the handler, so that the SDK's exception, which may show parts of a key, is not attached to it.
@@ -133,8 +122,11 @@ class SdkClient(Generic[Client]):
 
     def _translate(self, error: Any) -> CallError | FormalimgError:
         if isinstance(error, self._library.APIStatusError):
-            response = _error_response(error.status_code, error.body, error.response.headers)
-            return _with_usage(error_from_response(response, self._endpoint), _error_body(error.response))
+            try:
+                body = error.response.json()  # of which the SDKs expose only a part
+            except (ValueError, RecursionError, RuntimeError):  # no JSON, or not read by the SDK
+                body = None
+            return self._error(error.status_code, error.body, error.response.headers, body)
         if (served := find_served_error(error)) is not None:
             return served
         if isinstance(error, self._library.APITimeoutError) and not _is_refused(error):
@@ -144,13 +136,22 @@ class SdkClient(Generic[Client]):
             return CallError("unavailable", f"the connection to {self._endpoint.url} failed: {reason}")
         return CallError("wrong", one_line(str(error)))
 
-    def _raise_for_error(self, content: Mapping[str, Any]) -> None:
-        """Raise the error contained in a response with status 200, which some gateways send."""
-        error = content.get("error")
-        if error and not {"choices", "data", "content"} & content.keys():
-            code = error.get("code") if isinstance(error, dict) else None
-            status = code if isinstance(code, int) and 400 <= code < 600 else 502
-            raise _with_usage(error_from_response(_error_response(status, content, {}), self._endpoint), content)
+    def _error(
+        self, status: int, body: object, headers: Mapping[str, str], whole: object
+    ) -> CallError | FormalimgError:
+        """Translate an error in any format that the SDKs and servers use, with the usage that some of them bill."""
+        inner = (body.get("error") or body.get("detail") or body) if isinstance(body, Mapping) else body
+        code, message = "", str(inner or "")
+        if isinstance(inner, Mapping):
+            code = str(inner.get("code") or inner.get("type") or "")
+            parameter = f"{inner['param']}: " if isinstance(inner.get("param"), str) else ""
+            message = f"{parameter}{inner.get('message') or inner.get('msg') or ''}"
+        failed = self._endpoint.error(status, code, message, headers)
+        report = whole.get("usage") if isinstance(whole, Mapping) else None
+        usage = read_usage(report, ["input_tokens", "prompt_tokens"], ["output_tokens", "completion_tokens"])
+        if isinstance(failed, CallError) and usage != Usage():
+            failed.usage = usage
+        return failed
 
 
 def _is_refused(error: BaseException) -> bool:
@@ -159,35 +160,6 @@ def _is_refused(error: BaseException) -> bool:
     while cause is not None and not isinstance(cause, ConnectionRefusedError):
         cause = cause.__cause__
     return cause is not None
-
-
-def _error_response(status: int, body: object, headers: Mapping[str, str]) -> ErrorResponse:
-    """Build an error response from a body in any format that the SDKs and servers use."""
-    inner = body
-    if isinstance(body, Mapping):
-        inner = body.get("error") or body.get("detail") or body
-    if not isinstance(inner, Mapping):
-        return ErrorResponse(status, "", str(inner or ""), headers)
-    code, message = inner.get("code") or inner.get("type"), inner.get("message") or inner.get("msg")
-    parameter = f"{inner['param']}: " if isinstance(inner.get("param"), str) else ""
-    return ErrorResponse(status, str(code or ""), f"{parameter}{message or ''}", headers)
-
-
-def _error_body(response: Any) -> object:
-    """Return the complete body of an error response as JSON, of which the SDKs expose only a part."""
-    try:
-        return response.json()
-    except (ValueError, RecursionError, RuntimeError):  # no JSON, or not read by the SDK
-        return None
-
-
-def _with_usage(failed: CallError | FormalimgError, body: object) -> CallError | FormalimgError:
-    """Add the usage from the body of an error, because some servers bill blocked requests."""
-    used = body.get("usage") if isinstance(body, Mapping) else None
-    usage = read_usage(used, ["input_tokens", "prompt_tokens"], ["output_tokens", "completion_tokens"])
-    if isinstance(failed, CallError) and usage != Usage():
-        failed.usage = usage
-    return failed
 
 
 def connect_openai(

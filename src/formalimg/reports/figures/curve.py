@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from formalimg.reports.comparison_model import PublishedRow, RunRow, Section
-from formalimg.reports.figures.series import LineLabel, draw_line_labels, run_tones
+from formalimg.reports.comparison_model import PublishedRow, RunRow, Section, run_tones
 from formalimg.reports.figures.svg import Markup, element, join, short_names
 from formalimg.reports.paired_tables import DETAILS
 from formalimg.reports.tables.format import (
@@ -25,18 +24,15 @@ from formalimg.reports.tables.format import (
     unit_of,
 )
 from formalimg.reports.tables.model import ColumnType, Number
-from formalimg.stats.observations import Rate
+from formalimg.stats.observations import Interval
 from formalimg.types import Benchmark
 
-_DODGE, _DIFFERENCE_DODGE = 5.0, 7.0
-"""The distance between points of several runs at one level, so that intervals do not overlap; less for many runs."""
-_MAX_NAME = 21
-"""Longer names are shortened in the figure; the cards have them whole."""
-_LETTER = 6.2
-"""About the width of a letter of a label."""
+_DODGE, _DIFFERENCE_DODGE = 5.0, 7.0  # Between points of several runs at one level; less for many runs
+_LABEL_LINE = 15.0  # The minimal distance between labels at the ends of lines
+_MAX_NAME = 21  # Longer names are shortened in the figure; the cards have them whole
+_LETTER = 6.2  # About the width of a letter of a label
 _LEGEND_LINE = 18.0
-_TICK_LINE = 12.0
-"""The height of a label at the axis: the threshold takes the place of one that is nearer."""
+_TICK_LINE = 12.0  # The height of a label at the axis: the threshold takes the place of one that is nearer
 
 
 class _Plane(NamedTuple):
@@ -128,7 +124,15 @@ def _draw_curve(
         element("desc", description),
         _draw_axes(section, plane),
         threshold,
-        (_draw_published_line(row, plane) for row in _rows_of_first_judge(section)),
+        (
+            element(
+                "g",
+                element("title", f"{row.name} (published)"),
+                _draw_strokes({level: (plane.x(level), rate) for level, rate in row.rates.items()}, plane),
+                class_="run published",
+            )
+            for row in _rows_of_first_judge(section)
+        ),
         reversed(lines),  # the first run lies on top
         threshold_label,
         labels,
@@ -161,33 +165,32 @@ def _draw_axes(section: Section, plane: _Plane) -> Markup:
 
 
 def _run_line(row: RunRow, number: int, tone: str, section: Section, plane: _Plane) -> Markup:
-    shift = plane.shift(number, len(section.rows), _DODGE)
-    points = {
-        level: (plane.x(level) + shift, rate.value, rate)
-        for level, rate in row.summary.levels.items()
-        if rate.value is not None
-    }
-    general = row.summary.generalizability
+    shift, suite = plane.shift(number, len(section.rows), _DODGE), section.suite
+    points: dict[int, tuple[float, float]] = {}
     marks: list[Markup] = []
-    for level, (x, value, rate) in points.items():
-        marks.extend(
-            _draw_point(x, value, rate, plane, f"{row.name}, {level_name(section.suite, level)}", section.suite)
-        )
+    general, unit = row.summary.generalizability, unit_of(suite)
+    for level, rate in row.summary.levels.items():
+        if rate.value is None:
+            continue
+        x, _ = points[level] = plane.x(level) + shift, rate.value
+        scored = f"{rate.passed} of {rate.scored} scored" if unit else f"{rate.scored} scored"
+        value = f"{format_value(rate.value, suite.scale)}{unit}"
+        title = f"{row.name}, {level_name(suite, level)}: {value}, {scored}, {rate.expected} expected"
+        if rate.interval is not None:
+            title += f"; interval {format_interval(rate.interval, suite.scale)}"
+        kind = "point" if rate.coverage >= 1 else "point partial"
+        marks += _draw_point(x, rate.value, rate.interval, title, kind, plane)
         if general is not None and general.value == level:
-            marks.append(element("circle", cx=x, cy=plane.y(value), r=8, class_="held"))
-    strokes = _draw_strokes({level: (x, value) for level, (x, value, _) in points.items()}, plane)
-    return element("g", strokes, marks, class_=f"run {tone}")
+            marks.append(element("circle", cx=x, cy=plane.y(rate.value), r=8, class_="held"))
+    return element("g", _draw_strokes(points, plane), marks, class_=f"run {tone}")
 
 
-def _draw_point(x: float, value: float, rate: Rate, plane: _Plane, name: str, suite: Benchmark) -> Iterator[Markup]:
-    unit = unit_of(suite)
-    scored = f"{rate.passed} of {rate.scored} scored" if unit else f"{rate.scored} scored"
-    title = f"{name}: {format_value(value, suite.scale)}{unit}, {scored}, {rate.expected} expected"
-    if rate.interval is not None:
-        low, high = plane.y(rate.interval.low), plane.y(rate.interval.high)
+def _draw_point(
+    x: float, value: float, interval: Interval | None, title: str, kind: str, plane: _Plane
+) -> Iterator[Markup]:
+    if interval is not None:
+        low, high = (min(max(plane.y(end), plane.top), plane.bottom) for end in interval)
         yield element("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_="whisker")
-        title += f"; interval {format_interval(rate.interval, suite.scale)}"
-    kind = "point" if rate.coverage >= 1 else "point partial"
     yield element("circle", element("title", title), cx=x, cy=plane.y(value), r=3.5, class_=kind)
 
 
@@ -207,13 +210,6 @@ def _rows_of_first_judge(section: Section) -> list[PublishedRow]:
     return [row for row in section.published if row.rates and row.judge == section.published[0].judge]
 
 
-def _draw_published_line(row: PublishedRow, plane: _Plane) -> Markup:
-    points = {level: (plane.x(level), rate) for level, rate in row.rates.items()}
-    return element(
-        "g", element("title", f"{row.name} (published)"), _draw_strokes(points, plane), class_="run published"
-    )
-
-
 def _line_labels(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
     """Return a name label for the end of each line, with overlapping labels moved apart."""
     names = short_names([row.name for row in section.rows], _MAX_NAME)
@@ -224,12 +220,51 @@ def _line_labels(section: Section, plane: _Plane, tones: Sequence[str]) -> list[
     lines += [
         (shorten_text(row.name, _MAX_NAME), "published", row.rates.values()) for row in _rows_of_first_judge(section)
     ]
-    labels = [
-        LineLabel(plane.y(numbers[-1]), text, tone)
-        for text, tone, values in lines
-        if (numbers := [value for value in values if value is not None])
+    return _draw_line_labels(
+        [
+            (plane.y(numbers[-1]), text, tone)
+            for text, tone, values in lines
+            if (numbers := [value for value in values if value is not None])
+        ],
+        plane,
+    )
+
+
+def _draw_line_labels(labels: Sequence[tuple[float, str, str]], plane: _Plane) -> list[Markup]:
+    """Return labels at the heights where lines end, by text and tone, with overlapping labels moved apart."""
+    ends = sorted(labels, key=lambda label: label[0])
+    heights = spread_labels([height for height, *_ in ends], _LABEL_LINE, plane.top, plane.height - 6)
+    x = plane.right
+    return [
+        element(
+            "g",
+            element("path", d=f"M{x - 6:g} {end:.1f}L{x + 8:g} {height:.1f}", class_="leader"),
+            element("text", text, x=x + 12, y=height + 4),
+            class_=f"label {tone}",
+        )
+        for (end, text, tone), height in zip(ends, heights, strict=True)
     ]
-    return draw_line_labels(labels, plane.right, plane.top, plane.height - 6)
+
+
+def spread_labels(targets: Sequence[float], apart: float, top: float, bottom: float) -> list[float]:
+    """Return heights close to the sorted targets, at least `apart` from each other.
+
+    Heights that are too near are moved together, as a block around their common middle, until no two blocks
+    overlap. Where there is not room enough between top and bottom, the labels stand closer.
+    """
+    apart = min(apart, (bottom - top) / max(1, len(targets) - 1))
+
+    def start(block: Sequence[float]) -> float:
+        extent = apart * (len(block) - 1)
+        return min(max(sum(block) / len(block) - extent / 2, top), bottom - extent)
+
+    blocks: list[list[float]] = []  # of targets
+    for height in targets:
+        blocks.append([height])
+        while len(blocks) > 1 and start(blocks[-1]) < start(blocks[-2]) + apart * len(blocks[-2]):
+            later = blocks.pop()
+            blocks[-1].extend(later)
+    return [start(block) + number * apart for block in blocks for number in range(len(block))]
 
 
 def _draw_legend(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
@@ -258,55 +293,44 @@ def _label_text(name: str, row: RunRow, section: Section) -> str:
 # --- differences to a baseline
 
 
-class _RunDifferences(NamedTuple):
-    """The differences of a run from the baseline by level, in the colour of that run."""
-
-    name: str
-    tone: str
-    levels: Mapping[int, Number]
-
-
 def differences_svg(section: Section, baseline: str) -> Markup:
     """Draw the differences of each run from the baseline by level, or nothing if none are known."""
     runs = _read_differences(section, baseline)
     if not runs:
         return join()
-    numbers = [number for run in runs for number in run.levels.values()]
+    numbers = [number for by_level in runs.values() for number in by_level.values()]
     largest = max(abs(end) for number in numbers for end in (number.interval or (number.value or 0.0,)))
     reach = next((end for end in (0.1, 0.2, 0.5, 1.0) if largest <= end), ceil(largest))
-    levels = tuple(sorted({level for run in runs for level in run.levels}))
+    levels = tuple(sorted({level for by_level in runs.values() for level in by_level}))
     plane = _Plane(levels, height=316, left=52, top=30, low=-reach, high=reach)
-    lines = [
-        _difference_line(run, plane.shift(number, len(runs), _DIFFERENCE_DODGE), plane, section.suite, baseline)
-        for number, run in enumerate(runs)
-    ]
-    names = short_names([run.name for run in runs], _MAX_NAME)
-    labels = [
-        LineLabel(plane.y(run.levels[max(run.levels)].value or 0.0), name, run.tone)
-        for run, name in zip(runs, names, strict=True)
-    ]
+    tones = dict(zip([row.name for row in section.rows], run_tones(section.rows), strict=True))
+    lines, labels = [], []
+    for number, ((run, by_level), name) in enumerate(zip(runs.items(), short_names([*runs], _MAX_NAME), strict=True)):
+        tone = tones.get(run, "bound")
+        shift = plane.shift(number, len(runs), _DIFFERENCE_DODGE)
+        lines.append(_difference_line(f"{run} against {baseline}", by_level, tone, shift, plane, section.suite))
+        labels.append((plane.y(by_level[max(by_level)].value or 0.0), name, tone))
     return element(
         "svg",
         element("title", f"Difference to {baseline}, by level"),
         _difference_axes(plane, section.suite, baseline),
         reversed(lines),  # the first run lies on top
-        draw_line_labels(labels, plane.right, plane.top, plane.height - 6),
+        _draw_line_labels(labels, plane),
         viewBox=f"0 0 {plane.width:g} {plane.height:g}",
         role="img",
         class_="curve differences-chart",
     )
 
 
-def _read_differences(section: Section, baseline: str) -> list[_RunDifferences]:
-    """Return the differences by level from the table of paired differences, leaving out its bands."""
+def _read_differences(section: Section, baseline: str) -> dict[str, dict[int, Number]]:
+    """Return the differences by run and level from the table of paired differences, leaving out its bands."""
     levels = {level_name(section.suite, level): level for level in section.levels}
     by_run: dict[str, dict[int, Number]] = {}
     for row in (row for table in section.tables if table.name == DETAILS for row in table.rows):
         run, against, name, number, *_ = row.cells
         if against == baseline and name in levels and isinstance(number, Number) and number.value is not None:
             by_run.setdefault(str(run), {})[levels[str(name)]] = number
-    tones = dict(zip([row.name for row in section.rows], run_tones(section.rows), strict=True))
-    return [_RunDifferences(run, tones.get(run, "bound"), numbers) for run, numbers in by_run.items()]
+    return by_run
 
 
 def _difference_axes(plane: _Plane, suite: Benchmark, baseline: str) -> Markup:
@@ -328,18 +352,15 @@ def _difference_axes(plane: _Plane, suite: Benchmark, baseline: str) -> Markup:
     return element("g", parts, class_="axes")
 
 
-def _difference_line(run: _RunDifferences, shift: float, plane: _Plane, suite: Benchmark, baseline: str) -> Markup:
+def _difference_line(
+    name: str, by_level: Mapping[int, Number], tone: str, shift: float, plane: _Plane, suite: Benchmark
+) -> Markup:
     scale: ColumnType = "difference" if suite.has_scores else "points"
-    parts, points = [], {}
-    for level in plane.levels:
-        number = run.levels.get(level)
-        if number is None or number.value is None:
-            continue
-        x, y = points[level] = plane.x(level) + shift, number.value
-        title = f"{run.name} against {baseline}, {level_name(suite, level)}: {format_value(number.value, scale)}"
-        if number.interval is not None:
-            low, high = (min(max(plane.y(end), plane.top), plane.bottom) for end in number.interval)
-            parts.append(element("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_="whisker"))
-            title += f", interval {format_interval(number.interval, scale)}"
-        parts.append(element("circle", element("title", title), cx=x, cy=plane.y(y), r=3.5, class_="point"))
-    return element("g", _draw_strokes(points, plane), parts, class_=f"run {run.tone}")
+    marks: list[Markup] = []
+    points = {level: (plane.x(level) + shift, by_level[level].value or 0.0) for level in sorted(by_level)}
+    for level, (x, value) in points.items():
+        interval = by_level[level].interval
+        title = f"{name}, {level_name(suite, level)}: {format_value(value, scale)}"
+        title += "" if interval is None else f", interval {format_interval(interval, scale)}"
+        marks += _draw_point(x, value, interval, title, "point", plane)
+    return element("g", _draw_strokes(points, plane), marks, class_=f"run {tone}")

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from formalimg.reports.comparison_model import Comparison, RunRow, Section, Tally, total_share
-from formalimg.reports.figures.bar_charts import bar_chart, dot_chart
-from formalimg.reports.figures.line_charts import LinePanel, PanelChart, line_chart, panel_chart
-from formalimg.reports.figures.series import (
+from formalimg.reports.figures.charts import bar_chart, dot_chart
+from formalimg.reports.figures.plots import (
     JUDGE,
     PEOPLE,
     PUBLISHED,
     Chart,
+    LinePanel,
+    PanelChart,
     Point,
     Series,
     known_points,
+    line_chart,
     numbered_style,
+    panel_chart,
     point_of_number,
     point_of_rate,
     run_styles,
@@ -34,7 +37,7 @@ def comparison_figures(comparison: Comparison) -> tuple[Figure, ...]:
 def _section_figures(section: Section, comparison: Comparison) -> Iterator[Figure]:
     suite = section.suite
     rates = f"{suite.name}-{suite.numbers_heading.lower()}"
-    if tells(chart := rates_by_level(section, comparison)):
+    if tells(chart := _rates_by_level(section, comparison)):
         yield line_chart(rates, chart, section.epsilon)
     yield from draw_corrected_figures(section, comparison.confidence)
     for by, panels in (("setting", _model_panels(section)), ("judge", _judge_panels(section))):
@@ -56,7 +59,7 @@ def tells(chart: Chart) -> bool:
     return any(series.points for series in chart.series if series.style.is_run)
 
 
-def rates_by_level(section: Section, comparison: Comparison) -> Chart:
+def _rates_by_level(section: Section, comparison: Comparison) -> Chart:
     """Return a chart of the main table with intervals and with published numbers by the first judge."""
     suite = section.suite
     runs = [
@@ -120,7 +123,6 @@ def _model_panels(section: Section) -> list[LinePanel]:
 
 
 def _judge_panels(section: Section) -> list[LinePanel]:
-    """Return a panel for each judge with a line for each run, if there are several judges."""
     judged = [(row, row.manifest.judge) for row in section.rows if row.manifest.judge is not None]
     judges = [judge for n, (_, judge) in enumerate(judged) if judge not in [earlier for _, earlier in judged[:n]]]
     names = judge_names(judges)
@@ -141,17 +143,15 @@ def panels_of(
     section: Section, comparison: Comparison, by: str, panels: Sequence[LinePanel], shaded: str = ""
 ) -> PanelChart:
     """Return a panel chart of main-table numbers by level, leaving out panels without numbers."""
-    suite = section.suite
-    return PanelChart(
-        f"{section.title}: {_measure_name(suite)}, {by}",
-        rules_of(section, comparison),
-        tuple(level_head(suite, level) for level in section.levels),
-        tuple(panel for panel in panels if any(series.points for series in panel.series)),
-        _axis_title(suite),
-        level_word(suite),
-        percent=not suite.has_scores,
-        shaded=shaded,
-    )
+    title = f"{section.title}: {_measure_name(section.suite)}, {by}"
+    known = [panel for panel in panels if any(series.points for series in panel.series)]
+    return _panel_chart_of(section, title, rules_of(section, comparison), known)._replace(shaded=shaded)
+
+
+def _panel_chart_of(section: Section, title: str, note: str, panels: Sequence[LinePanel]) -> PanelChart:
+    suite, heads = section.suite, tuple(level_head(section.suite, level) for level in section.levels)
+    measure, about = _axis_title(suite), level_word(suite)
+    return PanelChart(title, note, heads, tuple(panels), measure, about, percent=not suite.has_scores)
 
 
 def draw_corrected_figures(section: Section, confidence: float) -> Iterator[Figure]:
@@ -167,19 +167,15 @@ def draw_corrected_figures(section: Section, confidence: float) -> Iterator[Figu
         )
         values = [NOTHING if general.value is None else str(general.value) for general in run.held or ()]
         panels.append(LinePanel(run.name, series, remark=f"G {' → '.join(values)}" if values else ""))
-    if not any(series.points for panel in panels for series in panel.series):
-        return
     general = "" if section.epsilon is None else f" G{epsilon_text(section.epsilon)}: raw, then corrected."
-    chart = PanelChart(
+    chart = _panel_chart_of(
+        section,
         f"{suite.title}: {_measure_name(suite)} by the judge alone, and corrected by people",
         f"Thin lines: {100 * confidence:g} % intervals; those of corrected numbers cover errors of the judge.{general}",
-        tuple(level_head(suite, level) for level in section.levels),
-        tuple(panels),
-        _axis_title(suite),
-        level_word(suite),
-        percent=not suite.has_scores,
+        panels,
     )
-    yield panel_chart(f"{suite.name}-corrected", chart)
+    if any(series.points for panel in panels for series in panel.series):
+        yield panel_chart(f"{suite.name}-corrected", chart)
 
 
 def _failure_chart(section: Section, by: str, tallies_of: Callable[[RunRow], Mapping[str, Tally]]) -> Chart:

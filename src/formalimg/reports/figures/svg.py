@@ -1,15 +1,24 @@
-"""Build SVG elements from values, escaping all text that was not built as markup here."""
+"""Figures as SVG elements, with all text escaped that was not built as markup here, and figure files."""
 
 from __future__ import annotations
 
+import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import accumulate, takewhile
-from typing import Literal, NamedTuple
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal, NamedTuple, TypeAlias, get_args
 from unicodedata import east_asian_width
 
+from formalimg._util.installing import install_line
+from formalimg._util.io import atomic_write
 from formalimg._util.templates import printable
+from formalimg.errors import FormalimgError
 from formalimg.reports.tables.format import shorten_text
 
 _VOID = frozenset({"br", "img", "input", "meta"})
@@ -58,9 +67,7 @@ def _attribute_text(name: str, value: object) -> str:
     return f' {name}="{escape_text(str(value))}"'
 
 
-WIDTH = 238.0
-"""In points: the width of a column of a two-column paper."""
-
+WIDTH = 238.0  # In points: the width of a column of a two-column paper
 FONT_SIZE = 7.0
 INK, QUIET, RULE = "#1c1e21", "#63676d", "#deddd7"
 
@@ -187,22 +194,86 @@ def short_names(names: Sequence[str], max_length: int) -> list[str]:
     return [shorten_text(f"…{name[common:]}" if common and name in long else name, max_length) for name in names]
 
 
-def spread_labels(targets: Sequence[float], apart: float, top: float, bottom: float) -> list[float]:
-    """Return heights close to the sorted targets, at least `apart` from each other.
+def slug(text: str) -> str:
+    """Convert text to part of a file name: letters from a to z, digits, and dashes for everything else."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed"
 
-    Heights that are too near are moved together, as a block around their common middle, until no two blocks
-    overlap. Where there is not room enough between top and bottom, the labels stand closer.
+
+# --- files
+
+FigureFormat: TypeAlias = Literal["svg", "png", "pdf"]  # SVG and PDF are scalable; PNG is for slides and pages
+_DOTS_PER_INCH = 300
+_POINTS_PER_INCH = 72
+
+
+def parse_figure_formats(text: str) -> tuple[FigureFormat, ...]:
+    """Parse a comma-separated list of figure formats, such as `svg,pdf`."""
+    formats: dict[str, FigureFormat] = {name: name for name in get_args(FigureFormat)}
+    names = dict.fromkeys(name for name in re.split(r"[\s,]+", text.lower()) if name)
+    if not names or not names.keys() <= formats.keys():
+        raise FormalimgError(f"figures cannot be written as {text!r}: name some of {', '.join(formats)}, with commas")
+    if "pdf" in names and find_spec("vl_convert") is None:
+        raise FormalimgError(
+            f"figures as pdf need the library vl-convert-python: {install_line('figures')}; svg and png do not"
+        )
+    return tuple(formats[name] for name in names)
+
+
+def write_figures(
+    drawings: Sequence[Figure], folder: str | Path, formats: Sequence[FigureFormat] = ("svg", "png")
+) -> tuple[Path, ...]:
+    """Write figures to a folder, creating it if needed and overwriting files of the same name.
+
+    Args:
+        drawings: the result of `comparison_figures`, `study_figures` or `item_figures`; of several of one name, the
+            later ones are numbered.
+        folder: the folder.
+        formats: `svg`, `png` (300 dots per inch), `pdf` (needs the extra `figures`).
     """
-    apart = min(apart, (bottom - top) / max(1, len(targets) - 1))
+    formats = parse_figure_formats(",".join(formats))
+    into = Path(folder)
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FormalimgError(f"cannot write figures into {into}: {error.strerror}; name a folder") from error
+    paths = []
+    counts = Counter[str]()
+    for drawing in drawings:
+        counts[drawing.name] += 1
+        name = drawing.name if counts[drawing.name] == 1 else f"{drawing.name}-{counts[drawing.name]}"
+        for form in formats:
+            paths.append(into / f"{name}.{form}")
+            atomic_write(paths[-1], [_figure_bytes(drawing, form)])
+    return tuple(paths)
 
-    def start(block: Sequence[float]) -> float:
-        extent = apart * (len(block) - 1)
-        return min(max(sum(block) / len(block) - extent / 2, top), bottom - extent)
 
-    blocks: list[list[float]] = []  # of targets
-    for height in targets:
-        blocks.append([height])
-        while len(blocks) > 1 and start(blocks[-1]) < start(blocks[-2]) + apart * len(blocks[-2]):
-            later = blocks.pop()
-            blocks[-1].extend(later)
-    return [start(block) + number * apart for block in blocks for number in range(len(block))]
+def _figure_bytes(drawing: Figure, form: FigureFormat) -> bytes:
+    if form == "svg":
+        return drawing.svg().encode()
+    if form == "png":
+        return _png_bytes(drawing)
+    page: bytes = import_module("vl_convert").svg_to_pdf(drawing.svg(""))  # a unit becomes a point of the page
+    return page
+
+
+def _png_bytes(drawing: Figure) -> bytes:
+    import resvg_py
+    from PIL import Image, ImageFont
+
+    letters = ImageFont.load_default(10)
+    with TemporaryDirectory() as folder:
+        # Letters that come along, so that images are the same everywhere; signs that they lack are taken from
+        # the fonts of the machine.
+        font = Path(folder) / "letters.ttf"
+        font.write_bytes(letters.font_bytes if isinstance(letters, ImageFont.FreeTypeFont) else b"")
+        painted = resvg_py.svg_to_bytes(
+            svg_string=drawing.svg(""),
+            background="#ffffff",  # where the last row of pixels is but half covered
+            zoom=_DOTS_PER_INCH / _POINTS_PER_INCH,
+            font_files=[str(font)],
+            sans_serif_family=letters.getname()[0] if isinstance(letters, ImageFont.FreeTypeFont) else None,
+        )
+    page = io.BytesIO()
+    with Image.open(io.BytesIO(painted)) as image:
+        image.convert("RGB").save(page, "PNG", dpi=(_DOTS_PER_INCH, _DOTS_PER_INCH), optimize=True)
+    return page.getvalue()

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 from formalimg._util.installing import import_pandas
 from formalimg._util.templates import render_template
 from formalimg.benchmarks.registry import suite as find_suite
-from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.human_eval.agreement.rated_images import ImageName
 from formalimg.reports.comparison_model import Comparison
-from formalimg.reports.examples import ExampleImage
 from formalimg.reports.figures.curve import curve_svg
 from formalimg.reports.figures.svg import Markup
 from formalimg.reports.findings import list_claims
 from formalimg.reports.gallery import image_html
 from formalimg.reports.page import main_table_html
-from formalimg.reports.report_images import make_thumbnail
+from formalimg.reports.page_images import ExampleImage, make_thumbnail
 from formalimg.reports.tables.format import count_noun, level_name
 from formalimg.runs.reader import Judged
 from formalimg.types import RunRecord, Verdict
@@ -93,8 +92,7 @@ def _cells_of_run(run: RunRecord, judged: Judged) -> tuple[object, ...]:
     return manifest.suite, manifest.model.name, judge, outcome.item, outcome.level, outcome.sample
 
 
-MAX_SHOWN = 12
-"""The most failures of one gallery: each holds a small image, and all are stored in the notebook."""
+MAX_SHOWN = 12  # The most failures of one gallery: each holds a small image, and all are stored in the notebook
 
 
 def comparison_html(comparison: Comparison) -> str:

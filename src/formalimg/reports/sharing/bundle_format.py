@@ -34,16 +34,12 @@ KIND = "formalimg bundle"
 HEADER, REPORT, TABLES = "bundle.json", "report.json", "report.md"
 _HEADER_BYTES, _HEADER_BYTES_PER_FILE = 1_000_000, 200
 """The size of a header without files, and what each file may add to it."""
-MAX_FILE_BYTES = 512_000_000
-"""The largest file of a bundle, unpacked: a small zip file can hold any number of zeros."""
-_MAX_VALUES = 2_000_000
-"""The most values of a JSON text: a byte of text may become a hundred bytes of objects."""
+MAX_FILE_BYTES = 512_000_000  # The largest file of a bundle, unpacked: a small zip file can hold any number of zeros
+_MAX_VALUES = 2_000_000  # The most values of a JSON text: a byte of text may become a hundred bytes of objects
 _VALUES_PER_BYTE = 1
 """How many values all tables may have beyond these for each byte of the bundle: those of runs have half of it."""
-_MIN_VALUES = 16
-"""As many are counted for a row that has fewer."""
-_MAX_LINE_BYTES = 32_000_000
-"""The longest row of a table: its texts have limits of their own."""
+_MIN_VALUES = 16  # As many are counted for a row that has fewer
+_MAX_LINE_BYTES = 32_000_000  # The longest row of a table: its texts have limits of their own
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 _RUN_NAME = re.compile(r"[^./\\:\x00-\x1f\x7f][^/\\:\x00-\x1f\x7f]{0,199}")
 CHUNK = 1 << 20
@@ -236,9 +232,7 @@ def read_digest(text: str) -> str:
 MAX_ENTRIES = 250_000
 MAX_RATIO = 60
 """How many times its own size a bundle may unpack to: the texts of a run take 5 to 30 times less room compressed."""
-FREE_BYTES = 8_000_000
-"""As much may be unpacked whatever the size of the file."""
-
+FREE_BYTES = 8_000_000  # As much may be unpacked whatever the size of the file
 _END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _END_SIZE, _LOCATOR_SIZE, _END64_SIZE, _MAX_COMMENT = 22, 20, 56, 0xFFFF
 _ENTRY = struct.Struct("<4s6xH8x2L3H12x")

@@ -9,12 +9,8 @@ from formalimg.reports.tables.model import Cell, Column, ColumnType, Number, as_
 from formalimg.stats.observations import Generalizability, Interval, MissingPolicy, Summary
 from formalimg.types import Benchmark, Table
 
-NOTHING = "–"
-"""Stands for an unknown number."""
-
-INCOMPLETE = "†"
-"""Marks a number for which some images were not scored."""
-
+NOTHING = "–"  # Stands for an unknown number
+INCOMPLETE = "†"  # Marks a number for which some images were not scored
 INCOMPLETE_NOTE = f"{INCOMPLETE} not all images were scored."
 BOUNDS_NOTE = f"{INCOMPLETE} not all images were scored. ↓ the number if all of the others failed, ↑ if all passed."
 
@@ -67,7 +63,6 @@ def format_interval(interval: Interval | None, type: ColumnType, *, compact: boo
 
 
 def _round_outwards(interval: Interval) -> tuple[int, int]:
-    """Return the ends of an interval as whole percentages, rounded outwards."""
     # Rounded first, because 100 * 0.29 is a little less than 29.
     return floor(round(100 * interval.low, 9)), ceil(round(100 * interval.high, 9))
 

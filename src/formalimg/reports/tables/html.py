@@ -11,8 +11,7 @@ from formalimg.reports.tables.format import bounds_text, incomplete_mark, interv
 from formalimg.reports.tables.model import Column, Number, TableRow, number_in
 from formalimg.types import Table
 
-_MAX_ROWS = 30
-"""Longer tables are collapsed, unless their placement says otherwise."""
+_MAX_ROWS = 30  # Longer tables are collapsed, unless their placement says otherwise
 
 
 def render_html(table: Table, tones: Mapping[str, str] | None = None, *, heading: bool = True) -> str:

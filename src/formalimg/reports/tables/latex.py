@@ -19,9 +19,7 @@ from formalimg.reports.tables.format import (
 from formalimg.reports.tables.model import Column, TableRow, number_in, starts_published
 from formalimg.types import Table
 
-_MAX_LINES = 50
-"""The number of lines that fit on a page; longer tables are continued in another."""
-
+_MAX_LINES = 50  # The number of lines that fit on a page; longer tables are continued in another
 _PACKAGES = r"% needs \usepackage{booktabs}; \usepackage[T1]{fontenc} for quotation marks and letters beyond a to z"
 
 _SPECIAL = {
@@ -52,8 +50,7 @@ _SPECIAL = {
 _LETTERS = (set(map(chr, range(0xA1, 0x180))) - set("ĦħĸĿŀŉŦŧſ")) | set("—‘’“”…•€™")
 """What LaTeX has letters for besides ASCII, in the encoding T1 and with any of its engines."""
 
-_LIGATURES = {"--", "``", "''", ",,", "!`", "?`"}
-"""Two characters that LaTeX takes for one: dashes and quotation marks."""
+_LIGATURES = {"--", "``", "''", ",,", "!`", "?`"}  # Two characters that LaTeX takes for one: dashes and quotation marks
 
 
 def render_latex(table: Table) -> Iterator[str]:

@@ -9,9 +9,7 @@ from formalimg._util.text import visible
 from formalimg.reports.tables.format import cell_text, notes_of
 from formalimg.types import Table
 
-_MARKUP = re.compile(r"[\\`*_\[\]|~]|\$(?!\d)")
-"""What is markup anywhere in a line; a dollar before an amount is none."""
-
+_MARKUP = re.compile(r"[\\`*_\[\]|~]|\$(?!\d)")  # What is markup anywhere in a line; a dollar before an amount is none
 _BLOCK = re.compile(r"^(?:\d{1,9}(?=[.)](?:\s|$))|(?=#{1,6}(?:\s|$)|>|[+-](?:\s|$)|--|=+$))")
 """The beginning of a line, up to what makes it a heading, a list, a quotation or a rule."""
 

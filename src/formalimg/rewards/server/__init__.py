@@ -6,8 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from formalimg.rewards.server.client import RewardClient
 
-__all__ = [
-    "RewardClient",
-]
+__all__ = ["RewardClient"]
 
 __getattr__, __dir__ = lazy_exports(__name__)

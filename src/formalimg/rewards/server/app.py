@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -19,18 +20,35 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from formalimg._util.templates import render_template
+from formalimg.logic.vocabulary import vocabulary, vocabulary_names
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.server.admission import AdmissionControl, Limits, ServerBusyError
-from formalimg.rewards.server.dialects import REWARDS, parse_compute_request, parse_unirl_request
 from formalimg.rewards.server.http_server import Authentication
-from formalimg.rewards.server.metrics import CONTENT_TYPE, Metrics, MetricsMiddleware, describe_server
+from formalimg.rewards.server.metrics import CONTENT_TYPE, Metrics, MetricsMiddleware
 from formalimg.rewards.server.processes import ProcessGrounder
-from formalimg.rewards.server.request_body import BodyReader, HeldBytes, RequestError
-from formalimg.rewards.server.request_scoring import RequestParser, RequestScoring, cancel_on_disconnect
-from formalimg.rewards.server.score_request import ImageRoot, ServerContext, parse_score_request
+from formalimg.rewards.server.request_body import BodyReader, HeldBytes, Limits, RequestError
+from formalimg.rewards.server.request_scoring import (
+    AdmissionControl,
+    RequestParser,
+    RequestScoring,
+    cancel_on_disconnect,
+)
+from formalimg.rewards.server.score_request import (
+    REWARDS,
+    ImageRoot,
+    ServerContext,
+    parse_compute_request,
+    parse_score_request,
+    parse_unirl_request,
+)
 
-_CLIENT_CLOSED_REQUEST = 499
-"""The status that is counted for a client that disconnected; nobody gets to see it."""
+_CLIENT_CLOSED_REQUEST = 499  # the status that is counted for a client that disconnected; nobody gets to see it
+_PACKAGE = "formalimg.rewards.server"
+_DOCS_HEADERS: Mapping[str, str] = {
+    # The page brings its style along, and nothing else is ever loaded.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
 
 
 def create_reward_app(
@@ -73,8 +91,6 @@ def create_reward_app(
 
 
 class _Endpoints:
-    """The endpoints of the server."""
-
     def __init__(self, context: ServerContext, grounder: ProcessGrounder | None) -> None:
         self.metrics = Metrics()
         self._context, self._grounder = context, grounder
@@ -104,32 +120,25 @@ class _Endpoints:
         """Return an endpoint that parses requests with `parse` and responds with rewards."""
 
         async def score(request: Request) -> Response:
-            return await self._score(request, parse)
+            began = time.perf_counter()
+            with BodyReader(self._context.limits, self._held) as reader:
+                try:
+                    body = await reader.read(request)
+                    async with self._admission.admit():
+                        rewards, answer = await cancel_on_disconnect(self._scoring.score(body, parse), request.receive)
+                except ClientDisconnect:
+                    return Response(status_code=_CLIENT_CLOSED_REQUEST)
+                except asyncio.CancelledError as error:  # there was no time left to finish it
+                    message = "the server ends before this is done: come back later"
+                    raise RequestError(503, message, retry_after=1, closes=True) from error
+            self.metrics.count_scores(rewards, time.perf_counter() - began)
+            return Response(answer, media_type="application/json")
 
         return score
 
-    async def _score(self, request: Request, parse: RequestParser) -> Response:
-        began = time.perf_counter()
-        with BodyReader(self._context.limits, self._held) as reader:
-            try:
-                body = await reader.read(request)
-                async with self._admission.admit():
-                    rewards, answer = await cancel_on_disconnect(self._scoring.score(body, parse), request.receive)
-            except ServerBusyError as error:
-                raise RequestError(503, str(error), retry_after=1) from error
-            except ClientDisconnect:
-                return Response(status_code=_CLIENT_CLOSED_REQUEST)
-            except asyncio.CancelledError as error:  # there was no time left to finish it
-                message = "the server ends before this is done: come back later"
-                raise RequestError(503, message, retry_after=1, closes=True) from error
-        self.metrics.count_scores(rewards, time.perf_counter() - began)
-        return Response(answer, media_type="application/json")
-
     async def about(self, _: Request) -> Response:
         """Respond with the settings that affect the rewards."""
-        version, scorer, limits = self._context.version, self._context.scorer, self._context.limits
-        reads_files = self._context.root is not None
-        return JSONResponse(await asyncio.to_thread(describe_server, version, scorer, limits, reads_files=reads_files))
+        return JSONResponse(await asyncio.to_thread(_describe_server, self._context))
 
     async def openapi(self, _: Request) -> Response:
         """Respond with the OpenAPI document."""
@@ -182,29 +191,51 @@ async def _answer_bug(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": "the server failed: its log says why"}, 500)
 
 
+def _describe_server(context: ServerContext) -> Mapping[str, object]:
+    """Describe what affects the rewards: version, models, settings, weights, digests and limits."""
+    scorer, limits = context.scorer, context.limits
+    return {
+        "formalimg": context.version,
+        "scorer": dict(scorer.settings),
+        "looking": {
+            role: {"name": model.name, "settings": dict(model.settings)} for role, model in scorer.parties.items()
+        },
+        "suites": dict(scorer.suite_digests()),
+        "vocabularies": {name: _vocabulary_digest(name) for name in vocabulary_names()},
+        "limits": {
+            "most_bytes": limits.max_body_bytes,
+            "most_items": limits.max_items,
+            "at_once": limits.max_concurrency,
+            "most_waiting": limits.max_waiting,
+            "longest_wait": limits.max_wait,
+            "timeout": limits.timeout,
+            "longest_end": limits.shutdown_timeout,
+            "most_connections": limits.max_connections,
+        },
+        "reads_files": context.root is not None,
+    }
+
+
+def _vocabulary_digest(name: str) -> str:
+    """Return a digest of the words and predicates of a vocabulary, without the predicate texts."""
+    entries = vocabulary(name)
+    content = {
+        "words": {kind: list(words) for kind, words in entries.words.items()},
+        "predicates": {predicate.name: list(predicate.arguments) for predicate in entries.predicates.values()},
+    }
+    return f"sha256:{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()}"
+
+
 # --- the description of the paths: OpenAPI for programs, and a plain page for people
-
-_PACKAGE = "formalimg.rewards.server"
-_LINE = 80
-"""Characters of a line of an example."""
-
-_DOCS_HEADERS: Mapping[str, str] = {
-    # The page brings its style along, and nothing else is ever loaded.
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
 
 
 def _describe_api(version: str) -> dict[str, Any]:
-    """Build the OpenAPI document of the server."""
     document: dict[str, Any] = json.loads((files(_PACKAGE) / "openapi.json").read_text(encoding="utf-8"))
     document["info"]["version"] = version
     return document
 
 
 def _render_docs(document: Mapping[str, Any]) -> str:
-    """Render an OpenAPI document as an HTML page."""
     operations = list(_list_operations(document))
     groups = [
         (tag["name"], tag["description"], [operation for name, operation in operations if name == tag["name"]])
@@ -214,10 +245,10 @@ def _render_docs(document: Mapping[str, Any]) -> str:
 
 
 def _list_operations(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the operations in page order, each with its tag."""
     meanings = document["components"]["responses"]
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
+            responses = operation["responses"]
             yield (
                 operation["tags"][0],
                 {
@@ -227,10 +258,8 @@ def _list_operations(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping
                     "text": operation["description"],
                     "is_open": operation.get("security") == [],  # it needs no token
                     "request": _format_example(operation.get("requestBody", {})),
-                    "answer": _format_example(operation["responses"]["200"]),
-                    "errors": [
-                        (code, meanings[code]["description"]) for code in operation["responses"] if code != "200"
-                    ],
+                    "answer": _format_example(responses["200"]),
+                    "errors": [(code, meanings[code]["description"]) for code in responses if code != "200"],
                 },
             )
 
@@ -238,18 +267,4 @@ def _list_operations(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping
 def _format_example(body: Mapping[str, Any]) -> str:
     examples = (content["example"] for content in body.get("content", {}).values() if "example" in content)
     example = next(examples, "")
-    return example.rstrip() if isinstance(example, str) else _format_json(example)
-
-
-def _format_json(value: Any, indent: str = "") -> str:
-    """Format a value as JSON, on one line if it is short enough."""
-    line = json.dumps(value, ensure_ascii=False)
-    if len(indent + line) <= _LINE or not isinstance(value, dict | list):
-        return line
-    inner = f"{indent}  "
-    if isinstance(value, list):
-        opening, closing, entries = "[", "]", [_format_json(entry, inner) for entry in value]
-    else:
-        opening, closing = "{", "}"
-        entries = [f"{json.dumps(key)}: {_format_json(entry, inner)}" for key, entry in value.items()]
-    return f"{opening}\n{inner}" + f",\n{inner}".join(entries) + f"\n{indent}{closing}"
+    return example.rstrip() if isinstance(example, str) else json.dumps(example, ensure_ascii=False, indent=1)

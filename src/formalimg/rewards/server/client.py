@@ -20,21 +20,14 @@ from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.logic.syntax import Formula
+from formalimg.rewards.inputs import ImageLike, load_image, load_scene, require_task
 from formalimg.rewards.result import PairError, RewardScore
-from formalimg.rewards.reward_images import ImageLike, load_image, load_scene
-from formalimg.rewards.rows import require_task
 from formalimg.rewards.tasks import TaskLike
 from formalimg.types import Item, Unscored
 
-_MAX_DELAY = 30.0
-"""Maximum number of seconds between retries."""
-
-_MAX_BYTES = 32 * 1024 * 1024
-"""Maximum number of bytes of images in a request; servers accept twice as many by default."""
-
-_INDEXED_FIELD = re.compile(r"(items|images)\[(\d{1,9})\]")
-"""The beginning of an error message that is about one image."""
-
+_MAX_DELAY = 30.0  # Maximum number of seconds between retries
+_MAX_BYTES = 32 * 1024 * 1024  # Maximum number of bytes of images in a request; servers accept twice as many by default
+_INDEXED_FIELD = re.compile(r"(items|images)\[(\d{1,9})\]")  # The beginning of an error message that is about one image
 _log = logging.getLogger(__name__)
 
 
@@ -57,13 +50,6 @@ class _HttpAnswer(NamedTuple):
     retry_after: float | None
 
 
-class _HttpRequest(NamedTuple):
-    method: str
-    path: str
-    body: bytes | None = None
-    content_type: str = ""
-
-
 class RewardClient:
     """A client that requests rewards from a server, with the same methods as `Scorer`.
 
@@ -84,9 +70,6 @@ class RewardClient:
             retries: how often a request to a busy or unreachable server is retried.
             batch: maximum number of images in a request, with no more than 32 MiB of them unless it is one; more are
                 sent one batch after the other.
-
-        Raises:
-            FormalimgError: if an argument is not valid.
         """
         try:
             parts = urlsplit(url)
@@ -106,29 +89,14 @@ class RewardClient:
         self._connections = _ConnectionPool()
 
     def score(self, images: Iterable[ImageLike], items: Iterable[TaskLike], *, parts: bool = True) -> list[RewardScore]:
-        """Score images in order, each against its item.
-
-        Args:
-            images: the images.
-            items: what each is to show.
-            parts: whether to return parts and reasons. Without, the scores are the same and come sooner.
-
-        Raises:
-            ServerError: if the server refuses, or does not answer.
-            FormalimgError: if there are more of one than of the other, or something cannot be sent.
-        """
+        """Score images in order, each against its item; without `parts`, the scores are the same and come sooner."""
         images, tasks = list(images), list(items)
         if len(images) != len(tasks):
             raise FormalimgError(f"{len(images)} images and {len(tasks)} items: give one item for each image")
         return self.score_all(zip(images, tasks, strict=True), parts=parts)
 
     def score_all(self, pairs: Iterable[tuple[ImageLike, TaskLike]], *, parts: bool = True) -> list[RewardScore]:
-        """Score pairs as `Scorer.score_all` does.
-
-        Raises:
-            PairError: if the task of an image cannot be sent.
-            ServerError: if the server refuses, or does not answer.
-        """
+        """Score pairs as `Scorer.score_all` does."""
         tasks: list[Mapping[str, Any]] = []
         rewards: dict[int, RewardScore] = {}
         images: dict[int, Mapping[str, Any] | bytes] = {}
@@ -143,8 +111,9 @@ class RewardClient:
             else:
                 images[index] = encoded
         for batch in self._split_batches(images):
-            request = _build_request([(images[index], tasks[index]) for index in batch], parts=parts)
-            results = _parse_object(self._send(request, batch)).get("results")
+            body, content_type = _encode_request([(images[index], tasks[index]) for index in batch], parts=parts)
+            headers = {"Content-Type": content_type}
+            results = _parse_object(self._send("POST", "/v1/score", body, headers, batch)).get("results")
             if not isinstance(results, list) or len(results) != len(batch):
                 raise ServerError("the server did not answer with one result for each image: is it a reward server?")
             rewards.update(zip(batch, map(RewardScore.from_json, results), strict=True))
@@ -152,7 +121,7 @@ class RewardClient:
 
     def about(self) -> Mapping[str, Any]:
         """Return the server's description: its version, models and vocabulary digests."""
-        return _parse_object(self._send(_HttpRequest("GET", "/v1/about")))
+        return _parse_object(self._send("GET", "/v1/about"))
 
     def close(self) -> None:
         """Close the idle connections."""
@@ -165,7 +134,6 @@ class RewardClient:
         self.close()
 
     def _split_batches(self, images: Mapping[int, Mapping[str, Any] | bytes]) -> Iterator[list[int]]:
-        """Yield the image indices of each request."""
         batch: list[int] = []
         size = 0
         for index, image in images.items():
@@ -178,12 +146,19 @@ class RewardClient:
         if batch:
             yield batch
 
-    def _send(self, request: _HttpRequest, indices: Sequence[int] = ()) -> bytes:
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        indices: Sequence[int] = (),
+    ) -> bytes:
         """Send a request and return the response body, retrying while the server is busy or unreachable."""
         for attempt in range(self._retries + 1):
             delay = min(0.1 * 2**attempt, _MAX_DELAY)
             try:
-                answer = self._exchange(request)
+                answer = self._exchange(method, self._path + path, body, {**self._headers, **(headers or {})})
             except TimeoutError as error:  # it may be working still, and a retry would have it work twice
                 raise ServerError(
                     f"the reward server at {self._host} gave no answer in {self._timeout:g} seconds: send less at "
@@ -205,17 +180,16 @@ class RewardClient:
                 time.sleep(delay)
         raise failure
 
-    def _exchange(self, request: _HttpRequest) -> _HttpAnswer:
+    def _exchange(self, *request: Any) -> _HttpAnswer:
         connection = self._connections.take()
         if connection is not None:
             with contextlib.suppress(ConnectionError, HTTPException):  # the server has closed it while it was idle
-                return self._exchange_over(connection, request)
-        return self._exchange_over(self._connection_type(self._host, self._port, timeout=self._timeout), request)
+                return self._exchange_over(connection, *request)
+        return self._exchange_over(self._connection_type(self._host, self._port, timeout=self._timeout), *request)
 
-    def _exchange_over(self, connection: HTTPConnection, request: _HttpRequest) -> _HttpAnswer:
-        headers = {**self._headers, **({"Content-Type": request.content_type} if request.content_type else {})}
+    def _exchange_over(self, connection: HTTPConnection, *request: Any) -> _HttpAnswer:
         try:
-            connection.request(request.method, self._path + request.path, request.body, headers)
+            connection.request(*request)
             response = connection.getresponse()
             # A date is not supported: the usual delay is used.
             delay = response.getheader("Retry-After", "")
@@ -242,10 +216,9 @@ class _ConnectionPool:
 
     def take(self) -> HTTPConnection | None:
         """Return the most recently used connection, or None if there is none."""
-        try:
+        with contextlib.suppress(IndexError):
             return self._connections().pop()
-        except IndexError:
-            return None
+        return None
 
     def put_back(self, connection: HTTPConnection) -> None:
         """Return a connection to the pool."""
@@ -265,13 +238,10 @@ class _ConnectionPool:
         return self._idle
 
 
-def _build_request(
-    pairs: Sequence[tuple[Mapping[str, Any] | bytes, Mapping[str, Any]]], *, parts: bool = True
-) -> _HttpRequest:
-    """Build a request for the rewards of scenes (mappings) and images (bytes), each with its task.
-
-    Images are files of a multipart request, scenes and tasks are JSON.
-    """
+def _encode_request(
+    pairs: Sequence[tuple[Mapping[str, Any] | bytes, Mapping[str, Any]]], *, parts: bool
+) -> tuple[bytes, str]:
+    """Return body and content type: images are files of a multipart request, scenes and tasks are JSON."""
     files = {f"image{index}": image for index, (image, _) in enumerate(pairs) if isinstance(image, bytes)}
     images = [
         {"file": f"image{index}"} if isinstance(image, bytes) else {"scene": image}
@@ -283,7 +253,7 @@ def _build_request(
     except (TypeError, ValueError, RecursionError) as error:
         raise FormalimgError(f"this cannot be sent as JSON: {error}") from error
     if not files:
-        return _HttpRequest("POST", "/v1/score", text, "application/json")
+        return text, "application/json"
     boundary = secrets.token_hex(24)
     disposition = f"--{boundary}\r\nContent-Disposition: form-data; name="
     chunks = [f'{disposition}"request"\r\nContent-Type: application/json\r\n\r\n'.encode(), text, b"\r\n"]
@@ -291,7 +261,7 @@ def _build_request(
         head = f'{disposition}"{name}"; filename="{name}"\r\nContent-Type: application/octet-stream\r\n\r\n'
         chunks += [head.encode("ascii"), data, b"\r\n"]
     body = b"".join([*chunks, f"--{boundary}--\r\n".encode()])
-    return _HttpRequest("POST", "/v1/score", body, f"multipart/form-data; boundary={boundary}")
+    return body, f"multipart/form-data; boundary={boundary}"
 
 
 def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | RewardScore:
@@ -309,7 +279,6 @@ def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | RewardScore:
 
 
 def _encode_task(task: TaskLike) -> Mapping[str, Any]:
-    """Encode a task for a request."""
     if isinstance(task, Mapping):
         return require_task(task)
     if isinstance(task, str | Formula):

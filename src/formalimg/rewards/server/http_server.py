@@ -19,20 +19,16 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from formalimg.errors import FormalimgError
-from formalimg.rewards.server.admission import Limits
-from formalimg.rewards.server.request_body import RequestError
+from formalimg.rewards.server.request_body import Limits, RequestError
 from formalimg.web.connections import OVER_CONNECTION_LIMIT, ConnectionLimits, LimitedServer, limited_config
 from formalimg.web.security import host_name, is_loopback, is_of_other_page
 from formalimg.web.server import listen
 from formalimg.web.server_log import limited_log
 
-_M_MMAP_THRESHOLD = -3
-"""The setting of `mallopt`, from malloc.h."""
-
+_M_MMAP_THRESHOLD = -3  # The setting of `mallopt`, from malloc.h
 _LARGE_BLOCK = 4 * 1024 * 1024
 
-_THREAD_TIMEOUT = 2.0
-"""Seconds that threads may take to end after the last answer."""
+_THREAD_TIMEOUT = 2.0  # Seconds that threads may take to end after the last answer
 
 
 def serve_rewards(
@@ -53,7 +49,10 @@ def serve_rewards(
         server = _RewardServer(server_config(make(secret), limits))
         url_host = f"[{host}]" if ":" in host else host
         on_progress(f"http://{url_host}:{listener.getsockname()[1]}")
-        _collect_garbage_rarely()
+        # Full collections block every request, as cached formulas are some hundred thousand objects.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
         release_large_blocks()
         try:
             server.run(sockets=[listener])
@@ -75,23 +74,14 @@ class _RewardServer(LimitedServer):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
+
+        def exit_anyway() -> None:
+            if not self.has_ended.wait(_THREAD_TIMEOUT):
+                sys.stderr.flush()
+                os._exit(0)
+
         # All clients have their answers now. Python would wait for threads of requests that were not finished in time.
-        threading.Thread(target=self._exit_anyway, daemon=True).start()
-
-    def _exit_anyway(self) -> None:
-        if not self.has_ended.wait(_THREAD_TIMEOUT):
-            sys.stderr.flush()
-            os._exit(0)
-
-
-def _collect_garbage_rarely() -> None:
-    """Reduce the frequency of full garbage collections, which block every request.
-
-    Cached formulas are some hundred thousand objects. Little of what a request leaves behind needs it.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+        threading.Thread(target=exit_anyway, daemon=True).start()
 
 
 def release_large_blocks() -> None:
@@ -122,12 +112,9 @@ def _sigterm_as_interrupt() -> Iterator[None]:
 # --- authentication: clients need the token; without one, only programs on this machine are served, and no web pages
 
 _HEALTH_PATHS = ("/health", "/healthz", "/readyz")
+# Paths that need no token: they say nothing but that the server is there, and what can be sent to any such server.
 _OPEN_PATHS = (*_HEALTH_PATHS, "/docs", "/openapi.json")
-"""Paths that need no token: they say nothing but that the server is there, and what can be sent to any such server."""
-
-_MONITORING_PATHS = (*_HEALTH_PATHS, "/metrics")
-"""Paths that are answered however many connections there are: that is when they are needed most."""
-
+_MONITORING_PATHS = (*_HEALTH_PATHS, "/metrics")  # paths that are answered however many connections there are
 _MIN_TOKEN = 16
 
 
@@ -155,7 +142,9 @@ class Authentication:
         if self._token is None:
             if not is_loopback(host_name(headers.get("host", ""))):
                 return RequestError(403, "this server answers only on this machine: ask http://127.0.0.1", closes=True)
-        elif scope["path"] not in _OPEN_PATHS and not _are_equal(_read_token(headers), self._token):
+        elif scope["path"] not in _OPEN_PATHS and not secrets.compare_digest(
+            _read_token(headers), self._token.encode()
+        ):
             return RequestError(401, "send the server's token, as in Authorization: Bearer TOKEN", closes=True)
         # A page that the user happens to visit may send requests here, and each may cost money.
         if is_of_other_page(headers):
@@ -176,21 +165,17 @@ def check_token(token: str | None, host: str) -> str | None:
     return token
 
 
-def _read_token(headers: Headers) -> str:
-    """Return the token in the request headers, or an empty string.
+def _read_token(headers: Headers) -> bytes:
+    """Return the token in the request headers, or nothing.
 
     Trainers know an address and no headers: most HTTP clients send the password in one, as Basic authentication.
     """
     scheme, _, credentials = headers.get("authorization", "").partition(" ")
     if scheme == "Bearer":
-        return credentials
+        return credentials.encode("utf-8", "replace")
     if scheme != "Basic":
-        return ""
+        return b""
     try:
-        return base64.b64decode(credentials, validate=True).decode("ascii").partition(":")[2]
+        return base64.b64decode(credentials, validate=True).partition(b":")[2]
     except ValueError:  # also for what is not ASCII
-        return ""
-
-
-def _are_equal(token: str, expected: str) -> bool:
-    return secrets.compare_digest(token.encode("utf-8", "replace"), expected.encode())
+        return b""

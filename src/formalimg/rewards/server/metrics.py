@@ -1,9 +1,7 @@
-"""Prometheus metrics of the server, and the server description for `/v1/about`."""
+"""Prometheus metrics of the server."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import time
 from bisect import bisect_left
@@ -13,17 +11,11 @@ from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from formalimg.logic.vocabulary import vocabulary, vocabulary_names
 from formalimg.rewards.result import RewardScore
-from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.server.admission import Limits
-
-_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-"""Upper bounds of the histogram of durations, in seconds."""
-
-_OUTCOMES = ("passed", "failed", "unscored")
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # seconds
+_OUTCOMES = ("passed", "failed", "unscored")
 
 
 class Metrics:
@@ -49,20 +41,23 @@ class Metrics:
 
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
         """Return all metrics as text."""
-        lines = [*self._counters(), *self._histogram()]
-        for name, (meaning, value) in {**gauges, **self._process_gauges()}.items():
-            lines += [*_header_lines(name, "gauge", meaning), f"{name} {value}"]
-        return "\n".join(lines) + "\n"
+        gauges = {
+            **gauges,
+            "process_start_time_seconds": ("When the server was started.", round(self._started, 3)),
+        }
+        if (memory := resident_bytes()) is not None:
+            gauges["process_resident_memory_bytes"] = ("Memory of this process, without its workers.", memory)
+        return "\n".join([*self._lines(gauges), ""])
 
-    def _counters(self) -> Iterator[str]:
-        yield from _header_lines("formalimg_requests_total", "counter", "Requests that were answered.")
+    def _lines(self, gauges: Mapping[str, tuple[str, float]]) -> Iterator[str]:
+        name = "formalimg_requests_total"
+        yield from _header_lines(name, "counter", "Requests that were answered.")
         for (path, status), count in sorted(self._requests.items()):
-            yield f'formalimg_requests_total{{path="{path}",status="{status}"}} {count}'
-        yield from _header_lines("formalimg_items_total", "counter", "Images that were scored.")
+            yield f'{name}{{path="{path}",status="{status}"}} {count}'
+        name = "formalimg_items_total"
+        yield from _header_lines(name, "counter", "Images that were scored.")
         for outcome in _OUTCOMES:
-            yield f'formalimg_items_total{{outcome="{outcome}"}} {self._items[outcome]}'
-
-    def _histogram(self) -> Iterator[str]:
+            yield f'{name}{{outcome="{outcome}"}} {self._items[outcome]}'
         name, below = "formalimg_score_seconds", 0
         yield from _header_lines(name, "histogram", "Duration of requests for scores, from their head to their answer.")
         for bound, count in zip((*map(str, _BUCKETS), "+Inf"), self._durations, strict=True):
@@ -70,13 +65,9 @@ class Metrics:
             yield f'{name}_bucket{{le="{bound}"}} {below}'
         yield f"{name}_sum {self._seconds:.6f}"
         yield f"{name}_count {below}"
-
-    def _process_gauges(self) -> dict[str, tuple[str, float]]:
-        gauges = {"process_start_time_seconds": ("When the server was started.", round(self._started, 3))}
-        memory = resident_bytes()
-        if memory is not None:
-            gauges["process_resident_memory_bytes"] = ("Memory of this process, without its workers.", memory)
-        return gauges
+        for name, (meaning, value) in gauges.items():
+            yield from _header_lines(name, "gauge", meaning)
+            yield f"{name} {value}"
 
 
 class MetricsMiddleware:
@@ -115,37 +106,3 @@ def resident_bytes() -> int | None:
 
 def _header_lines(name: str, kind: str, meaning: str) -> tuple[str, str]:
     return f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"
-
-
-def describe_server(version: str, scorer: Scorer, limits: Limits, *, reads_files: bool) -> Mapping[str, object]:
-    """Describe the settings that affect the rewards: version, models, settings, weights, digests and limits."""
-    return {
-        "formalimg": version,
-        "scorer": dict(scorer.settings),
-        "looking": {
-            role: {"name": model.name, "settings": dict(model.settings)} for role, model in scorer.parties.items()
-        },
-        "suites": dict(scorer.suite_digests()),
-        "vocabularies": {name: _vocabulary_digest(name) for name in vocabulary_names()},
-        "limits": {
-            "most_bytes": limits.max_body_bytes,
-            "most_items": limits.max_items,
-            "at_once": limits.max_concurrency,
-            "most_waiting": limits.max_waiting,
-            "longest_wait": limits.max_wait,
-            "timeout": limits.timeout,
-            "longest_end": limits.shutdown_timeout,
-            "most_connections": limits.max_connections,
-        },
-        "reads_files": reads_files,
-    }
-
-
-def _vocabulary_digest(name: str) -> str:
-    """Return a digest of the words and predicates of a vocabulary, without the predicate texts."""
-    entries = vocabulary(name)
-    content = {
-        "words": {kind: list(words) for kind, words in entries.words.items()},
-        "predicates": {predicate.name: list(predicate.arguments) for predicate in entries.predicates.values()},
-    }
-    return f"sha256:{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()}"

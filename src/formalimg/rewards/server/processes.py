@@ -18,8 +18,7 @@ from formalimg.judges.factory import open_grounder
 from formalimg.runs.inspection import inspect
 from formalimg.types import Grounder, Setting, Unscored
 
-_ATTEMPTS = 2
-"""How often an image is tried whose process dies: the image itself may be the reason."""
+_ATTEMPTS = 2  # How often an image is tried whose process dies: the image itself may be the reason
 
 
 class _ProcessPool(NamedTuple):
@@ -75,15 +74,13 @@ class ProcessGrounder:
         return _ProcessPool(executor, alive, watched)
 
     def _restart(self, broken: _ProcessPool) -> None:
-        """Replace a broken pool and end its remaining processes."""
         with self._restart_lock:
             if self._pool is broken:
                 self._pool = self._start_pool()
                 broken.end()
 
 
-_grounder: Grounder | None = None
-"""The grounder of this process, if it is a worker process."""
+_grounder: Grounder | None = None  # The grounder of this process, if it is a worker process
 
 
 def _initialize_worker(name: str, watched: Connection) -> None:

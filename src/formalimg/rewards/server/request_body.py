@@ -1,4 +1,4 @@
-"""Reading and parsing of request bodies in JSON or multipart format, with size and time limits."""
+"""Limits of the server, error responses, and reading of request bodies in JSON or multipart format."""
 
 from __future__ import annotations
 
@@ -20,18 +20,76 @@ from formalimg._util.json_size import BYTES_PER_VALUE, count_values
 from formalimg._util.strict_json import reject_constant
 from formalimg._util.text import truncate
 from formalimg.logic.errors import Problem
-from formalimg.rewards.server.admission import Limits
 
-_JSON_PART = "request"
-"""The part of a multipart request that holds the JSON."""
-
+SMALL_REQUEST = 256 * 1024  # maximum number of bytes of a request that is handled without a thread of its own
+_VALUES_PER_ITEM = 4_000  # keys and values in the JSON for each item: a scene of two hundred objects has half as many
+_MIN_VALUES = 100_000
+_HELD_REQUESTS = 8  # requests of the maximum size that may be held in memory at the same time
+_JSON_PART = "request"  # the part of a multipart request that holds the JSON
 _JSON, _MULTIPART = "application/json", "multipart/form-data"
-
-SMALL_REQUEST = 256 * 1024
-"""Maximum number of bytes of a request that is handled without a thread of its own."""
-
+# the one charset a multipart request may name: it would be decoded by any that Python has, however slow or odd
 _UTF_8 = re.compile('charset="?utf-?8')
-"""The one charset a multipart request may name: it would be decoded by any that Python has, however slow or odd."""
+_HEAD, _TAIL = 400, 100  # characters kept from both ends of an error message, which may quote the request
+_MAX_PROBLEMS = 100  # number of problems of a formula that are listed
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of the server: sizes, concurrency and timeouts."""
+
+    max_body_bytes: int = 64 * 1024 * 1024  # maximum length of a request body
+    max_items: int = 256  # maximum number of images in a request
+    max_concurrency: int = 16  # number of requests that are processed concurrently
+    max_waiting: int = 256  # maximum number of further requests that wait; others get 503
+    max_wait: float = 30.0  # seconds that a request waits before it gets 503
+    # seconds that a client has to send the head of a request, its body, and to read an answer; and how long an idle
+    # connection is kept
+    timeout: float = 30.0
+    shutdown_timeout: float = 60.0  # seconds that requests under way may take once the server shuts down
+    max_connections: int = 512  # maximum number of connections; beyond it, only health checks and metrics are answered
+
+    @property
+    def max_values(self) -> int:
+        """Maximum number of keys and values in the JSON of a request, since each uses memory when parsed."""
+        return max(_MIN_VALUES, _VALUES_PER_ITEM * self.max_items)
+
+    @property
+    def max_held_bytes(self) -> int:
+        """Maximum total memory of all requests in bytes, both raw and parsed."""
+        return _HELD_REQUESTS * self.max_body_bytes + self.max_values * BYTES_PER_VALUE
+
+
+class RequestError(Exception):
+    """Raised to reject a request, with the status and reason for the response."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        where: str | None = None,
+        problems: Sequence[Problem] = (),
+        retry_after: int | None = None,
+        closes: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.where, self.problems = status, where, tuple(problems)
+        self.retry_after, self.closes = retry_after, closes
+
+    def response(self) -> JSONResponse:
+        """Convert the error to a JSON response with `error`, and optionally `where` and `problems`."""
+        message = f"{self.where}: {self}" if self.where else str(self)
+        body: dict[str, object] = {"error": truncate(message, _HEAD, _TAIL)}
+        if self.where:
+            body["where"] = self.where
+        if self.problems:
+            body["problems"] = [problem.to_json() for problem in self.problems[:_MAX_PROBLEMS]]
+        headers: Mapping[str, str] = {
+            **({"Retry-After": str(self.retry_after)} if self.retry_after is not None else {}),
+            **({"Connection": "close"} if self.closes else {}),
+            **({"WWW-Authenticate": "Bearer"} if self.status == 401 else {}),
+        }
+        return JSONResponse(body, self.status, headers)
 
 
 class RequestBody(NamedTuple):
@@ -118,7 +176,6 @@ class BodyReader:
 
 
 def _estimate_parsed_bytes(text: bytes | bytearray, limit: int) -> int:
-    """Return an upper bound on the memory of the parsed JSON, or raise an error if it has too many values."""
     values = count_values(text, limit)
     if values > limit:
         raise RequestError(413, f"this JSON has more than {limit:,} values: send fewer items or objects at once")
@@ -174,45 +231,3 @@ def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
         [(duplicate, _)] = Counter(name for name, _ in pairs).most_common(1)
         raise RequestError(400, f"the key {duplicate[:40]!r} occurs twice in one JSON object")
     return mapping
-
-
-# --- HTTP errors: a status, one line that says what to fix and where, and nothing else
-
-_HEAD, _TAIL = 400, 100
-"""Characters kept from the beginning and the end of a message: it may quote the request."""
-
-_MAX_PROBLEMS = 100
-"""Number of problems of a formula that are listed."""
-
-
-class RequestError(Exception):
-    """Raised to reject a request, with the status and reason for the response."""
-
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        where: str | None = None,
-        problems: Sequence[Problem] = (),
-        retry_after: int | None = None,
-        closes: bool = False,
-    ) -> None:
-        super().__init__(message)
-        self.status, self.where, self.problems = status, where, tuple(problems)
-        self.retry_after, self.closes = retry_after, closes
-
-    def response(self) -> JSONResponse:
-        """Convert the error to a JSON response with `error`, and optionally `where` and `problems`."""
-        message = f"{self.where}: {self}" if self.where else str(self)
-        body: dict[str, object] = {"error": truncate(message, _HEAD, _TAIL)}
-        if self.where:
-            body["where"] = self.where
-        if self.problems:
-            body["problems"] = [problem.to_json() for problem in self.problems[:_MAX_PROBLEMS]]
-        headers: Mapping[str, str] = {
-            **({"Retry-After": str(self.retry_after)} if self.retry_after is not None else {}),
-            **({"Connection": "close"} if self.closes else {}),
-            **({"WWW-Authenticate": "Bearer"} if self.status == 401 else {}),
-        }
-        return JSONResponse(body, self.status, headers)

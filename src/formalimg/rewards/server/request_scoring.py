@@ -1,4 +1,4 @@
-"""Scoring of requests, with scenes in one thread, images by grounder and judges, and cancellation on disconnect."""
+"""Admission and scoring of requests: scenes in one thread, images by grounder and judges, cancelled on disconnect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import json
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
@@ -19,25 +19,15 @@ from starlette.types import Receive
 from formalimg.errors import FormalimgError
 from formalimg.models.secrets import redact
 from formalimg.rewards.result import PairError, RewardScore
-from formalimg.rewards.server.request_body import SMALL_REQUEST, RequestBody, RequestError
+from formalimg.rewards.server.request_body import SMALL_REQUEST, Limits, RequestBody, RequestError
 from formalimg.rewards.server.score_request import ScoreEntry, ScoreRequest, ServerContext
 from formalimg.types import Unscored
 
-_DISCONNECT_DELAY = 0.25
-"""Seconds after which the connection of a waiting client is watched for a disconnect."""
-
-_MAX_GROUP = 64
-"""How many scenes are scored before looking again whether the client still waits."""
-
-_PART_LENGTH = 100
-"""Characters of a part in an answer besides its texts."""
-
-_BATCH = 8
-"""Maximum number of jobs that are done before their results are handed back."""
-
-_MAX_BATCH_SECONDS = 0.25
-"""Seconds that a batch may take; then the executor counts as blocked."""
-
+_DISCONNECT_DELAY = 0.25  # Seconds after which the connection of a waiting client is watched for a disconnect
+_MAX_GROUP = 64  # How many scenes are scored before looking again whether the client still waits
+_PART_LENGTH = 100  # Characters of a part in an answer besides its texts
+_BATCH = 8  # Maximum number of jobs that are done before their results are handed back
+_MAX_BATCH_SECONDS = 0.25  # Seconds that a batch may take; then the executor counts as blocked
 _log = logging.getLogger("formalimg.rewards.server")
 
 Argument = TypeVar("Argument")
@@ -47,16 +37,50 @@ RequestParser: TypeAlias = Callable[[RequestBody, ServerContext], ScoreRequest]
 """Parses requests as one kind of client sends them."""
 
 
+class AdmissionControl:
+    """Admission control with a concurrency limit, bound to one event loop."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.in_flight = 0  # number of requests that are processed
+        self.waiting = 0  # number of requests that wait
+        self._free = asyncio.Semaphore(limits.max_concurrency)
+        self._max_waiting, self._max_wait = limits.max_waiting, limits.max_wait
+
+    @contextlib.asynccontextmanager
+    async def admit(self) -> AsyncIterator[None]:
+        """Wait for admission and hold it for the duration of the block."""
+        if self._free.locked():
+            await self._wait()
+        else:  # the usual case, which needs no clock
+            await self._free.acquire()
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            self._free.release()
+
+    async def _wait(self) -> None:
+        if self.waiting >= self._max_waiting:
+            raise RequestError(503, f"{self.waiting:,} requests wait already: come back later", retry_after=1)
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self._max_wait):
+                await self._free.acquire()
+        except TimeoutError as error:
+            message = f"the server was busy for {self._max_wait:g} seconds: come back later"
+            raise RequestError(503, message, retry_after=1) from error
+        finally:
+            self.waiting -= 1
+
+
 class RequestScoring:
     """Scores requests in one event loop."""
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
         self._executor = BatchExecutor(self._score_scenes)
-
-    def close(self) -> None:
-        """Stop the scoring thread."""
-        self._executor.close()
+        self.close = self._executor.close
 
     async def score(self, body: RequestBody, parse: RequestParser) -> tuple[list[RewardScore], str]:
         """Score a request, and return the rewards and the JSON of the response."""
@@ -72,13 +96,14 @@ class RequestScoring:
         is_short = sum(map(_text_length, rewards)) <= SMALL_REQUEST
         answer = scored.request.answer
         text = answer(rewards) if is_short else await asyncio.to_thread(answer, rewards)
-        if len(text) > self._context.limits.max_answer_bytes:  # in ASCII
-            raise self._too_long()
+        self._check_length(len(text))  # in ASCII
         return rewards, text
 
-    def _too_long(self) -> RequestError:
-        message = f"the answer would have more than {self._context.limits.max_answer_bytes:,} bytes"
-        return RequestError(413, f'{message}: send fewer items at once, or "parts": false')
+    def _check_length(self, length: int) -> None:
+        limit = self._context.limits.max_body_bytes
+        if length > limit:
+            message = f"the answer would have more than {limit:,} bytes"
+            raise RequestError(413, f'{message}: send fewer items at once, or "parts": false')
 
     async def _score_images(self, scored: _PartlyScored) -> dict[int, RewardScore]:
         pairs, refused = dict(scored.pairs), dict[int, RewardScore]()
@@ -97,10 +122,9 @@ class RequestScoring:
 
     async def _score_scenes_in_thread(self, body: RequestBody, parse: RequestParser) -> _PartlyScored:
         job = _ScoreJob(body, parse)
+        is_short = not body.files and len(body.text) <= SMALL_REQUEST
         try:
-            if not body.files and len(body.text) <= SMALL_REQUEST:
-                return await self._executor.submit(job)
-            return await asyncio.to_thread(self._score_scenes, job)
+            return await (self._executor.submit(job) if is_short else asyncio.to_thread(self._score_scenes, job))
         except asyncio.CancelledError:
             job.is_cancelled = True
             raise
@@ -108,7 +132,7 @@ class RequestScoring:
     def _score_scenes(self, job: _ScoreJob) -> _PartlyScored:
         """Parse a request and score its scenes in the scoring thread."""
         request = job.parse(job.body, self._context)
-        scored, room = _PartlyScored({}, {}, request), self._context.limits.max_answer_bytes
+        scored, length = _PartlyScored({}, {}, request), 0
         scenes: dict[int, ScoreEntry] = {}
         for index, entry in enumerate(request.entries):
             if isinstance(entry, RewardScore):
@@ -126,32 +150,25 @@ class RequestScoring:
             with _errors_by_index(group):
                 rewards = self._context.scorer.score_all([scenes[index] for index in group], parts=request.parts)
             scored.rewards.update(zip(group, rewards, strict=True))
-            room -= sum(map(_text_length, rewards))
-            if room < 0:
-                raise self._too_long()
+            length += sum(map(_text_length, rewards))
+            self._check_length(length)
         return scored
 
 
 @dataclass(slots=True)
 class _ScoreJob:
-    """A request submitted to the scoring thread, with a flag for cancellation."""
-
     body: RequestBody
     parse: RequestParser
     is_cancelled: bool = False
 
 
 class _PartlyScored(NamedTuple):
-    """A parsed request whose scenes have been scored."""
-
     rewards: dict[int, RewardScore]  # those known by now, by their index
     pairs: dict[int, ScoreEntry]  # the images that have to be judged, by their index
     request: ScoreRequest
 
 
 class _ItemError(RequestError):
-    """Raised when the item at `index` in a request cannot be scored."""
-
     def __init__(self, index: int, cause: PairError) -> None:
         super().__init__(400, redact(cause.reason), where=f"items[{index}]", problems=cause.problems)
         self.index = index
@@ -167,9 +184,13 @@ async def cancel_on_disconnect(work: Awaitable[Result], receive: Receive) -> Res
     watcher: asyncio.Task[None] | None = None
     is_cancelled = is_over = False
 
+    async def wait_for_disconnect() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
     def watch() -> None:
         nonlocal watcher
-        watcher = asyncio.create_task(_wait_for_disconnect(receive))
+        watcher = asyncio.create_task(wait_for_disconnect())
         watcher.add_done_callback(cancel)
 
     def cancel(_: object) -> None:
@@ -191,11 +212,6 @@ async def cancel_on_disconnect(work: Awaitable[Result], receive: Receive) -> Res
             watcher.cancel()
 
 
-async def _wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
 @contextlib.contextmanager
 def _errors_by_index(indices: list[int]) -> Iterator[None]:
     """Convert errors about pairs to request errors with the item's index, as given by `indices`."""
@@ -207,9 +223,8 @@ def _errors_by_index(indices: list[int]) -> Iterator[None]:
 
 def _text_length(score: RewardScore) -> int:
     """Return the size in bytes of a reward's texts in a response."""
-    return _json_length(score.reason) + sum(
-        [_json_length(part.name) + _json_length(part.reason) + _PART_LENGTH for part in score.parts]
-    )
+    lengths = [_json_length(part.name) + _json_length(part.reason) + _PART_LENGTH for part in score.parts]
+    return _json_length(score.reason) + sum(lengths)
 
 
 def _json_length(text: str) -> int:
@@ -263,22 +278,18 @@ class BatchExecutor(Generic[Argument, Result]):
 
     def _run(self) -> None:
         while (loop := self._batches.get()) is not None:
-            self._run_batch(loop)
-
-    def _run_batch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Run up to `_BATCH` waiting jobs in the thread."""
-        for _ in range(_BATCH):
-            try:
-                argument, future = self._waiting.popleft()
-            except IndexError:
-                break
-            if not future.done():
+            for _ in range(_BATCH):
                 try:
-                    self._done.append((future, self._work(argument), None))
-                except BaseException as error:  # raised to the caller
-                    self._done.append((future, None, error))
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and all callers in it
-            loop.call_soon_threadsafe(self._end_batch, loop)
+                    argument, future = self._waiting.popleft()
+                except IndexError:
+                    break
+                if not future.done():
+                    try:
+                        self._done.append((future, self._work(argument), None))
+                    except BaseException as error:  # raised to the caller
+                        self._done.append((future, None, error))
+            with contextlib.suppress(RuntimeError):  # the loop has ended, and all callers in it
+                loop.call_soon_threadsafe(self._end_batch, loop)
 
     def _end_batch(self, loop: asyncio.AbstractEventLoop) -> None:
         self._hand_back()

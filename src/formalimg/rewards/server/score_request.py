@@ -1,4 +1,8 @@
-"""Parsing of score requests, with errors that identify the invalid field."""
+"""Parsing of score requests: those of this server, Flow-Factory's `/compute` and UniRL's `/score`.
+
+Errors name the invalid field. Clients of trainers expect a number for each image. Where there is none, Flow-Factory
+reads `error`, and UniRL one error for each reward of an image; neither ever gets a 0 in place of it.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,27 @@ from typing import Any, NamedTuple
 from formalimg._util.plain_folders import open_plain_folder
 from formalimg.errors import FormalimgError
 from formalimg.logic.errors import FormulaError
+from formalimg.rewards.inputs import ImageLike, require_task
 from formalimg.rewards.result import RewardScore
-from formalimg.rewards.reward_images import ImageLike
-from formalimg.rewards.rows import require_task
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.server.admission import Limits
-from formalimg.rewards.server.request_body import RequestBody, RequestError, parse_json_object
+from formalimg.rewards.server.request_body import Limits, RequestBody, RequestError, parse_json_object
 from formalimg.rewards.tasks import RewardTask
+from formalimg.types import Unscored
 from formalimg.web.json_body import MAX_WORD, has_long_word
 
-_KEYS = ("items", "prompts", "images", "parts")
+DENSE, STRICT = "formalimg", "formalimg_strict"  # rewards by name: the score from 0 to 1; 1 if the image passes, else 0
+# The one number of each reward. More than one would be averaged, or the largest taken, by a setting of the trainer.
+REWARDS = {DENSE: ["score"], STRICT: ["passed"]}
 
+_KEYS = ("items", "prompts", "images", "parts")
+# maximum memory of the formulas of a request, estimated; one of ten variables takes about 100 KB
 _MAX_FORMULA_BYTES = 64 * 1024 * 1024
-"""Maximum memory of the formulas of a request, estimated; one of ten variables takes about 100 KB."""
+_UNIRL_PROTOCOL = "1"
+# what an image is known by in UniRL; the answer repeats it
+_IDENTITY = ("request_id", "sample_id", "group_id", "source_rank", "policy_version", "idempotency_key")
+_MAX_REWARDS = 64  # maximum number of rewards that are asked for, each of which is answered
+_MAX_IDENTITY = 1_000  # maximum number of characters of a field that the answer repeats
+_OUTSIDE = "this lies outside of the server's --root"  # the same whether or not the file exists
 
 
 class ScoreEntry(NamedTuple):
@@ -64,7 +76,7 @@ def parse_score_request(body: RequestBody, context: ServerContext) -> ScoreReque
         raise RequestError(400, f"{unknown_key[:40]!r} is not known: known are {', '.join(_KEYS)}")
     items = _parse_items(request, context.limits)
     if "images" in request:
-        images = parse_list(request["images"], "images", context.limits)
+        images = _parse_list(request["images"], "images", context.limits)
     else:
         images = [{"file": f"image{number}"} for number in range(len(items))]
     if len(images) != len(items):
@@ -72,11 +84,10 @@ def parse_score_request(body: RequestBody, context: ServerContext) -> ScoreReque
     parts = request.get("parts", True)
     if not isinstance(parts, bool):
         raise RequestError(400, "send true or false", where="parts")
-    parser = TaskParser(context.scorer)
+    parser = _TaskParser(context.scorer)
     tasks = [parser.parse(item, f"items[{number}]") for number, item in enumerate(items)]
-    sources = _ImageSources(body, context.root, context.limits.max_body_bytes)
     entries = [
-        ScoreEntry(sources.parse(image, f"images[{number}]"), task)
+        ScoreEntry(_parse_image(image, f"images[{number}]", body, context), task)
         for number, (image, task) in enumerate(zip(images, tasks, strict=True))
     ]
     for number, (image, task) in enumerate(entries):
@@ -87,14 +98,12 @@ def parse_score_request(body: RequestBody, context: ServerContext) -> ScoreReque
 
 
 def _parse_items(request: Mapping[str, Any], limits: Limits) -> list[object]:
-    """Return the items of a request, adding the prompts if the request contains any."""
     if request.get("prompts") is None:
-        return parse_list(request.get("items"), "items", limits)
-    prompts = parse_list(request["prompts"], "prompts", limits)
-    number = next((number for number, prompt in enumerate(prompts) if not isinstance(prompt, str)), None)
-    if number is not None:
-        raise RequestError(400, "send a text", where=f"prompts[{number}]")
-    items = parse_list(request["items"], "items", limits) if request.get("items") is not None else [{}] * len(prompts)
+        return _parse_list(request.get("items"), "items", limits)
+    prompts = _parse_list(request["prompts"], "prompts", limits)
+    for number, prompt in enumerate(prompts):
+        _require_text(prompt, f"prompts[{number}]")
+    items = _parse_list(request["items"], "items", limits) if request.get("items") is not None else [{}] * len(prompts)
     if len(items) != len(prompts):
         raise RequestError(400, f"{len(items):,} items and {len(prompts):,} prompts: send one prompt for each item")
     return [
@@ -109,18 +118,16 @@ def _format_answer(rewards: Sequence[RewardScore]) -> str:
     return f'{{"results":[{",".join(texts)}]}}'
 
 
-def parse_list(value: object, field: str, limits: Limits) -> list[object]:
-    """Return the list in a field, which must have one entry for each image."""
+def _parse_list(value: object, field: str, limits: Limits) -> list[object]:
     if not isinstance(value, list) or not value:
         raise RequestError(400, f"send a list of {field}, one for each image", where=field)
     if len(value) > limits.max_items:
-        raise RequestError(
-            413, f"these are {len(value):,}: send no more than {limits.max_items:,} at once", where=field
-        )
+        message = f"these are {len(value):,}: send no more than {limits.max_items:,} at once"
+        raise RequestError(413, message, where=field)
     return value
 
 
-class TaskParser:
+class _TaskParser:
     """A parser for the tasks of one request, with a limit on the total memory of their formulas."""
 
     def __init__(self, scorer: Scorer) -> None:
@@ -128,8 +135,19 @@ class TaskParser:
         self._task_ids, self._bytes = set[int](), 0
 
     def parse(self, item: object, path: str) -> RewardTask:
-        """Parse a task, and raise an error if it is invalid or the formulas exceed the memory limit."""
-        task = _parse_task(item, path, self._scorer)
+        if not isinstance(item, Mapping):
+            raise RequestError(400, 'send an object, such as {"suite": …, "id": …}', where=path)
+        try:
+            row = require_task(item, "this")
+            formula = row.get("formula")
+            if isinstance(formula, str) and has_long_word(formula):
+                message = f"a word of the formula has more than {MAX_WORD} characters: choose a shorter one"
+                raise RequestError(400, message, where=f"{path}.formula")
+            task = self._scorer.prepare(row)
+        except FormulaError as error:
+            raise RequestError(400, str(error.problems[0]), where=f"{path}.formula", problems=error.problems) from error
+        except FormalimgError as error:
+            raise RequestError(400, str(error), where=path) from error
         if task.formula is not None and id(task) not in self._task_ids:  # the same formula is in memory once
             self._task_ids.add(id(task))
             self._bytes += task.formula.estimated_bytes
@@ -139,67 +157,40 @@ class TaskParser:
         return task
 
 
-def _parse_task(item: object, path: str, scorer: Scorer) -> RewardTask:
-    if not isinstance(item, Mapping):
-        raise RequestError(400, 'send an object, such as {"suite": …, "id": …}', where=path)
+def _parse_image(field: object, path: str, body: RequestBody, context: ServerContext) -> ImageLike:
+    """Return the image in a request field, or a function that reads it."""
+    forms = ("base64", "path", "scene", "file")
+    if not isinstance(field, dict) or len(field) != 1 or not field.keys() <= set(forms):
+        raise RequestError(400, f"send an object with one of {', '.join(forms)}", where=path)
+    [(form, value)] = field.items()
+    path = f"{path}.{form}"
+    match form:
+        case "base64":
+            return _decode_base64(value, path)
+        case "path":
+            return _parse_path(_require_text(value, path), path, context)
+        case "file":
+            if _require_text(value, path) not in body.files:
+                message = f"there is no part {value[:40]!r}: send the image as such a file of a multipart request"
+                raise RequestError(400, message, where=path)
+            return body.files[value]
+    if not isinstance(value, dict):
+        raise RequestError(400, 'send a scene, as in {"objects": [{"label", "color", "box_2d"}]}', where=path)
+    if len(body.text) > MAX_WORD and _has_long_word(value):
+        message = f"a word of the scene has more than {MAX_WORD} characters: choose a shorter one"
+        raise RequestError(400, message, where=path)
+    return value
+
+
+def _parse_path(file: str, path: str, context: ServerContext) -> ImageLike:
+    if context.root is None:
+        raise RequestError(403, "this server reads no files: it was started without --root", where=path)
     try:
-        task = require_task(item, "this")
-        formula = task.get("formula")
-        if isinstance(formula, str) and has_long_word(formula):
-            message = f"a word of the formula has more than {MAX_WORD} characters: choose a shorter one"
-            raise RequestError(400, message, where=f"{path}.formula")
-        return scorer.prepare(task)
-    except FormulaError as error:
-        raise RequestError(400, str(error.problems[0]), where=f"{path}.formula", problems=error.problems) from error
-    except FormalimgError as error:
-        raise RequestError(400, str(error), where=path) from error
-
-
-class _ImageSources(NamedTuple):
-    """The sources that images in a request can refer to."""
-
-    body: RequestBody
-    root: ImageRoot | None
-    max_bytes: int
-
-    def parse(self, field: object, path: str) -> ImageLike:
-        """Return the image in a request field, or a function that reads it."""
-        forms: dict[str, Callable[[Any, str], ImageLike]] = {
-            "base64": decode_base64,
-            "path": self._parse_path,
-            "scene": self._parse_scene,
-            "file": self._parse_file,
-        }
-        if not isinstance(field, dict) or len(field) != 1 or not forms.keys() & field.keys():
-            raise RequestError(400, f"send an object with one of {', '.join(forms)}", where=path)
-        [(form, value)] = field.items()
-        return forms[form](value, f"{path}.{form}")
-
-    def _parse_path(self, value: object, path: str) -> ImageLike:
-        file = _require_text(value, path)
-        if self.root is None:
-            raise RequestError(403, "this server reads no files: it was started without --root", where=path)
-        try:
-            self.root.resolve(file)
-        except OutsideRootError as error:
-            raise RequestError(403, str(error), where=path) from error
-        # Read when it is scored: a small request may name more than there is memory for.
-        return partial(self.root.read, file, self.max_bytes)
-
-    def _parse_scene(self, value: object, path: str) -> ImageLike:
-        if not isinstance(value, dict):
-            raise RequestError(400, 'send a scene, as in {"objects": [{"label", "color", "box_2d"}]}', where=path)
-        if len(self.body.text) > MAX_WORD and _has_long_word(value):
-            message = f"a word of the scene has more than {MAX_WORD} characters: choose a shorter one"
-            raise RequestError(400, message, where=path)
-        return value
-
-    def _parse_file(self, value: object, path: str) -> ImageLike:
-        name = _require_text(value, path)
-        if name not in self.body.files:
-            message = f"there is no part {name[:40]!r}: send the image as such a file of a multipart request"
-            raise RequestError(400, message, where=path)
-        return self.body.files[name]
+        context.root.resolve(file)
+    except OutsideRootError as error:
+        raise RequestError(403, str(error), where=path) from error
+    # Read when it is scored: a small request may name more than there is memory for.
+    return partial(context.root.read, file, context.limits.max_body_bytes)
 
 
 def _require_text(value: object, path: str) -> str:
@@ -208,8 +199,7 @@ def _require_text(value: object, path: str) -> str:
     return value
 
 
-def decode_base64(value: object, path: str) -> bytes:
-    """Decode the base64 content of a field."""
+def _decode_base64(value: object, path: str) -> bytes:
     try:
         return base64.b64decode(_require_text(value, path), validate=True)
     except (binascii.Error, ValueError) as error:
@@ -231,9 +221,6 @@ def _has_long_word(scene: Mapping[str, object]) -> bool:
 
 
 # --- the folder of images that requests may name by their paths; nothing outside of it is read
-
-_OUTSIDE = "this lies outside of the server's --root"
-"""The same whether or not the file exists: nobody learns what is outside."""
 
 
 class OutsideRootError(OSError):
@@ -275,3 +262,116 @@ class ImageRoot:
         # Without following links that were put there meanwhile.
         with open_plain_folder(file.parent, self.folder) as folder:
             return folder.read(file.name, max_bytes)
+
+
+# --- the formats of trainers
+
+
+def parse_compute_request(body: RequestBody, context: ServerContext) -> ScoreRequest:
+    """Parse a request to Flow-Factory's `/compute`, with base64 images and the prompts by which items are found."""
+    request = _parse_json_body(body)
+    if request.get("video"):
+        raise RequestError(400, "only images can be scored: leave it out", where="video")
+    # Versions of the trainer name these fields differently.
+    prompts, images = (
+        _parse_list(request[name] if request.get(name) is not None else request.get(f"{name}s"), name, context.limits)
+        for name in ("prompt", "image")
+    )
+    if len(prompts) != len(images):
+        raise RequestError(400, f"{len(prompts):,} prompts and {len(images):,} images: send one prompt for each image")
+    files = [_decode_base64(image, f"image[{number}]") for number, image in enumerate(images)]
+    parser = _TaskParser(context.scorer)
+    entries = [_build_entry(parser, file, None, prompt) for file, prompt in zip(files, prompts, strict=True)]
+    return ScoreRequest(entries, parts=False, answer=_format_compute_answer, has_item_errors=True)
+
+
+def _format_compute_answer(rewards: Sequence[RewardScore]) -> str:
+    unscored = [number for number, reward in enumerate(rewards) if reward.score is None]
+    answer: dict[str, object] = {"rewards": [reward.score for reward in rewards]}
+    if unscored:
+        # Its client raises this text at once; a status of its own it would retry, and hide the reason.
+        first = unscored[0]
+        answer["error"] = (
+            f"{len(unscored):,} of {len(rewards):,} images have no reward; image[{first}]: {rewards[first].reason}"
+        )
+    return json.dumps(answer, allow_nan=False)
+
+
+def parse_unirl_request(body: RequestBody, context: ServerContext) -> ScoreRequest:
+    """Parse a request to UniRL's `/score`, with a history, requested rewards and metadata for each image.
+
+    The last entry of a history is scored: by the task in the metadata, or else by the item with its text as prompt.
+    """
+    requests = _parse_list(_parse_json_body(body).get("requests"), "requests", context.limits)
+    parser = _TaskParser(context.scorer)
+    entries: list[ScoreEntry | RewardScore] = []
+    names: list[list[str]] = []
+    identities: list[Mapping[str, object]] = []
+    for number, request in enumerate(requests):
+        path = f"requests[{number}]"
+        match request:
+            case {"history": [*_, {"image_b64": str() as image, **last}], **fields}:
+                file = _decode_base64(image, f"{path}.history[-1].image_b64")
+                entries.append(_build_entry(parser, file, fields.get("metadata"), last.get("text")))
+                names.append(_read_reward_names(fields, f"{path}.required_rewards"))
+                identities.append({**_read_identity(fields, path), "scorer_version": context.version})
+            case _:
+                raise RequestError(400, "send a history whose last entry has text and image_b64", where=path)
+
+    def format_answer(rewards: Sequence[RewardScore]) -> str:
+        answer = {
+            "protocol_version": _UNIRL_PROTOCOL,
+            "results": list(map(_list_values, rewards, names)),
+            "errors": list(map(_list_errors, rewards, names)),
+            "identities": identities,
+        }
+        return json.dumps(answer, allow_nan=False)
+
+    return ScoreRequest(entries, parts=False, answer=format_answer, has_item_errors=True)
+
+
+def _read_reward_names(request: Mapping[Any, Any], path: str) -> list[str]:
+    names = request.get("required_rewards") or [DENSE]
+    if not isinstance(names, list) or not all(isinstance(name, str) and len(name) <= MAX_WORD for name in names):
+        raise RequestError(400, f"send names of rewards, as in {json.dumps([DENSE])}", where=path)
+    if len(names) > _MAX_REWARDS:
+        raise RequestError(400, f"these are {len(names):,}: send no more than {_MAX_REWARDS}", where=path)
+    return names
+
+
+def _read_identity(request: Mapping[Any, Any], path: str) -> Mapping[str, object]:
+    identity = {key: request.get(key) for key in _IDENTITY}
+    for key, value in identity.items():
+        if not isinstance(value, str | int | float | None) or len(str(value)) > _MAX_IDENTITY:
+            message = f"send a number, or a text of no more than {_MAX_IDENTITY:,} characters"
+            raise RequestError(400, message, where=f"{path}.{key}")
+    return identity
+
+
+def _list_values(reward: RewardScore, names: Sequence[str]) -> dict[str, dict[str, float]]:
+    if reward.score is None or reward.passed is None:
+        return {}
+    values = {DENSE: reward.score, STRICT: float(reward.passed)}
+    return {name: {REWARDS[name][0]: values[name]} for name in names if name in values}
+
+
+def _list_errors(reward: RewardScore, names: Sequence[str]) -> dict[str, str]:
+    unknown = f"there is no such reward here: known are {', '.join(REWARDS)}"
+    return {
+        name: reward.reason if name in REWARDS else unknown
+        for name in names
+        if name not in REWARDS or reward.score is None
+    }
+
+
+def _build_entry(parser: _TaskParser, image: bytes, metadata: object, prompt: object) -> ScoreEntry | RewardScore:
+    try:
+        return ScoreEntry(image, parser.parse(require_task(metadata, "the request", prompt), "metadata"))
+    except (FormalimgError, RequestError) as error:
+        return RewardScore.missing(Unscored("not judged", str(error)))
+
+
+def _parse_json_body(body: RequestBody) -> Mapping[str, Any]:
+    if body.files:
+        raise RequestError(415, "send application/json")
+    return parse_json_object(body.text)

@@ -9,11 +9,6 @@ if TYPE_CHECKING:
     from formalimg.rewards.trainers.trl import completion_reward
     from formalimg.rewards.trainers.verl_omni import compute_score
 
-__all__ = [
-    "PickleGateway",
-    "completion_reward",
-    "compute_score",
-    "formalimg_score",
-]
+__all__ = ["PickleGateway", "completion_reward", "compute_score", "formalimg_score"]
 
 __getattr__, __dir__ = lazy_exports(__name__)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, Unpack
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Unpack
 
 from formalimg.errors import FormalimgError
+from formalimg.rewards.inputs import ImageLike
 from formalimg.rewards.reward_functions import RewardFunction, build_tasks, reward_function
-from formalimg.rewards.reward_images import ImageLike
 from formalimg.rewards.trainers.settings import TrainerOptions, TrainerSettings
 
 
@@ -23,30 +23,10 @@ class GroupedRewards(NamedTuple):
     group_strict_rewards: dict[str, list[float]]  # `strict_rewards` in the same way
 
 
-class GenevalFunction(Protocol):
-    """A GenEval reward function as called by flow_grpo."""
-
-    def __call__(
-        self, images: Iterable[ImageLike], prompts: Sequence[str], metadatas: Sequence[Any], only_strict: bool
-    ) -> GroupedRewards:
-        """Return the rewards of a batch."""
-        ...
-
-
 # Both must be plain functions with a parameter `device`: flow_grpo looks for it in their code.
 
 
-def formalimg_score(
-    device: object = None,
-    *,
-    grounder: str | None = None,
-    grounder_options: Mapping[str, Any] | None = None,
-    judge: str | None = None,
-    judge_options: Mapping[str, Any] | None = None,
-    url: str | None = None,
-    token: str | None = None,
-    missing: str | None = None,
-) -> RewardFunction:
+def formalimg_score(device: object = None, **options: Unpack[TrainerOptions]) -> RewardFunction:
     """Return a reward function for the registry of flow_grpo.
 
     The registry passes the device alone, so that the environment says the rest; or register a function of yours that
@@ -54,32 +34,19 @@ def formalimg_score(
 
     Args:
         device: what trainers pass to every reward; not needed.
-        grounder: finds the objects in images: `detector/…`, or a chat model that can see. None: FORMALIMG_GROUNDER, or
-            `grounder` of formalimg.toml, or the judge, or `builtin/icons`, for drawings by formalimg.
-        grounder_options: its options, such as `{"base_url": "http://127.0.0.1:8000/v1"}`.
-        judge: the chat model that judges all else. None: FORMALIMG_JUDGE, or `judge` of formalimg.toml.
-        judge_options: its options.
-        url: the address of a reward server, in place of both. None: FORMALIMG_URL, if no grounder or judge is given.
-        token: its token. None: FORMALIMG_TOKEN.
-        missing: what an image without a reward is worth: nan or error. None: FORMALIMG_MISSING, or error.
-
-    Raises:
-        FormalimgError: if an option is wrong.
+        options: `grounder`, which finds the objects in images (`detector/…`, or a chat model that can see; by default
+            FORMALIMG_GROUNDER, or `grounder` of formalimg.toml, or the judge, or `builtin/icons`, for drawings by
+            formalimg); `judge`, the chat model that judges all else (FORMALIMG_JUDGE, or `judge` of formalimg.toml);
+            `grounder_options` and `judge_options`, such as `{"base_url": "http://127.0.0.1:8000/v1"}`; `url` and
+            `token` of a reward server in place of both (FORMALIMG_URL, if no grounder or judge is given, and
+            FORMALIMG_TOKEN); `missing`, what an image without a reward is worth: nan or error (FORMALIMG_MISSING, or
+            error).
     """
-    settings = TrainerSettings.choose(
-        "error",
-        url=url,
-        token=token,
-        missing=missing,
-        grounder=grounder,
-        grounder_options=grounder_options,
-        judge=judge,
-        judge_options=judge_options,
-    )
+    settings = TrainerSettings.choose("error", **options)
     return reward_function(settings.scorer, missing=settings.missing)
 
 
-def geneval_score(device: object = None, **options: Unpack[TrainerOptions]) -> GenevalFunction:
+def geneval_score(device: object = None, **options: Unpack[TrainerOptions]) -> Callable[..., GroupedRewards]:
     """Return a replacement for flow_grpo's GenEval reward function that does not exchange pickles.
 
     The metadata of an image say what it is to show; metadata and options are those of `formalimg_score`.

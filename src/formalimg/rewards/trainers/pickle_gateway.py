@@ -20,9 +20,7 @@ from formalimg.errors import FormalimgError
 from formalimg.rewards.trainers.flow_grpo import compute_grouped_rewards
 from formalimg.rewards.trainers.settings import TrainerSettings
 
-DEFAULT_PORT = 18085
-"""The port at which flow_grpo looks for its own reward server."""
-
+DEFAULT_PORT = 18085  # The port at which flow_grpo looks for its own reward server
 _MAX_BYTES = 256 * 1024 * 1024
 
 
@@ -57,25 +55,11 @@ class PickleGateway:
     """
 
     def __init__(self, url: str, *, token: str | None = None, missing: str = "nan") -> None:
-        """Create a gateway to the reward server at `url`.
-
-        Args:
-            url: the address, such as http://127.0.0.1:8424.
-            token: the server's token, if it has one.
-            missing: what an image without a reward is worth: nan, or error, which ends the training.
-
-        Raises:
-            FormalimgError: if an argument is not valid.
-        """
+        """Create a gateway to the reward server at `url`; an image without a reward is worth nan, or is an error."""
         self._settings = TrainerSettings.choose("nan", url=url, token=token, missing=missing)
 
     def answer(self, data: bytes) -> bytes:
-        """Return the pickled answer to a pickled request.
-
-        Raises:
-            PickleRefusedError: if the request is not plain data, or not one of flow_grpo.
-            FormalimgError: if something cannot be scored, or the server does not answer.
-        """
+        """Return the pickled answer to a pickled request."""
         match read_plain_pickle(data):
             case {"images": list(images), "meta_datas": list(metadatas), **others}:
                 if all(isinstance(image, bytes) for image in images):
@@ -85,17 +69,11 @@ class PickleGateway:
         raise PickleRefusedError("this is not a request of flow_grpo: it needs images, as bytes, and meta_datas")
 
     def serve(self, port: int = DEFAULT_PORT) -> ThreadingHTTPServer:
-        """Create an HTTP server that is accessible only from this machine.
-
-        Args:
-            port: the port; 0 for any that is free.
-        """
+        """Create an HTTP server that is accessible only from this machine; port 0 stands for any that is free."""
         return ThreadingHTTPServer(("127.0.0.1", port), partial(_GatewayHandler, self))
 
 
 class _GatewayHandler(BaseHTTPRequestHandler):
-    """The handler of the trainer's POST requests to `/`."""
-
     timeout = 120
 
     def __init__(

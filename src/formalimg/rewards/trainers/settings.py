@@ -10,8 +10,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.rewards.result import RewardScore
-from formalimg.rewards.reward_functions import BatchScorer
-from formalimg.rewards.reward_models import RewardModels, choose_models
+from formalimg.rewards.reward_functions import BatchScorer, RewardModels, choose_models
 from formalimg.rewards.server.client import RewardClient
 
 NoReward: TypeAlias = Literal["nan", "error"]

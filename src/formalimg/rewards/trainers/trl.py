@@ -7,9 +7,8 @@ from typing import Any, TypeAlias, Unpack, cast
 
 from formalimg.errors import FormalimgError
 from formalimg.models.structured_output import find_json, strip_thoughts
+from formalimg.rewards.inputs import ImageLike, load_scene, require_task
 from formalimg.rewards.reward_functions import BatchScorer
-from formalimg.rewards.reward_images import ImageLike, load_scene
-from formalimg.rewards.rows import require_task
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.tasks import TaskLike
 from formalimg.rewards.trainers.settings import NoReward, TrainerOptions, TrainerSettings
@@ -18,8 +17,7 @@ from formalimg.types import Unscored
 CompletionReward: TypeAlias = Callable[..., list[float]]
 """A reward function as TRL calls it: with prompts and completions, and every other column of the data set."""
 
-_MAX_TEXT = 1_000_000
-"""Characters of a completion that are read."""
+_MAX_TEXT = 1_000_000  # Characters of a completion that are read
 
 
 def completion_reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
@@ -38,9 +36,6 @@ def completion_reward(prompts: Sequence[Any], completions: Sequence[Any], **colu
         prompts: the prompts, by which items are found where the columns name none.
         completions: texts, lists of messages, or images.
         columns: the other columns, one value for each completion.
-
-    Raises:
-        FormalimgError: if a row says nothing of what is asked for, or has no reward.
     """
     return _score_completions(completions, {"prompt": prompts, **columns}, TrainerSettings.choose("error"))
 
@@ -66,9 +61,15 @@ def _score_completions(
     completions: Sequence[Any], columns: Mapping[str, Any], settings: TrainerSettings, scorer: BatchScorer | None = None
 ) -> list[float]:
     scorer = scorer or settings.scorer
-    tasks: list[TaskLike] = [
-        require_task(_read_row(columns, index), f"row {index}") for index in range(len(completions))
-    ]
+    columns = {
+        key: column
+        for key, column in columns.items()
+        if isinstance(column, Sequence) and not isinstance(column, str | bytes)
+    }
+    tasks: list[TaskLike] = []
+    for index in range(len(completions)):
+        row = {key: column[index] for key, column in columns.items() if index < len(column)}
+        tasks.append(require_task(row, f"row {index}"))
     if isinstance(scorer, Scorer):  # so that a wrong row is an error even if no completion has a plan
         tasks = [scorer.prepare(task) for task in tasks]
     images = {index: _find_image(completion) for index, completion in enumerate(completions)}
@@ -77,16 +78,7 @@ def _score_completions(
     return [settings.value(rewards[index], index) if index in rewards else 0.0 for index in images]
 
 
-def _read_row(columns: Mapping[str, Any], index: int) -> dict[str, Any]:
-    return {
-        key: column[index]
-        for key, column in columns.items()
-        if isinstance(column, Sequence) and not isinstance(column, str | bytes) and index < len(column)
-    }
-
-
 def _find_image(completion: Any) -> ImageLike | None:
-    """Return the image in a completion, or the scene described by its text, or None if there is neither."""
     content = _read_content(completion)
     if not isinstance(content, str):
         return content
@@ -96,7 +88,6 @@ def _find_image(completion: Any) -> ImageLike | None:
 
 
 def _find_layout(text: str) -> Mapping[str, Any] | None:
-    """Return the layout in a text, ignoring any reasoning and surrounding text, or None if there is none."""
     try:
         values = [match.value for match in find_json(strip_thoughts(text[:_MAX_TEXT]), lists=False)]
     except (ValueError, RecursionError):

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.rewards.reward_images import ImageLike
-from formalimg.rewards.rows import find_task, require_task
+from formalimg.rewards.inputs import ImageLike, find_task, require_task
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.trainers.settings import TrainerSettings
 
@@ -38,21 +37,17 @@ async def compute_score(
         solution_image: the image: channels, height and width as bytes, or a batch of one.
         ground_truth: what it is to show: the JSON text that `formalimg export --trainer verl-omni` wrote, or a task.
         extra_info: more about the row, in which the task is looked for if the ground truth has none.
-        grounder: finds the objects in images: `detector/…`, or a chat model that can see. None: FORMALIMG_GROUNDER, or
-            `grounder` of formalimg.toml, or the judge, or `builtin/icons`, for drawings by formalimg.
-        grounder_options: its options, such as `{"base_url": "http://127.0.0.1:8000/v1"}`.
-        judge: the chat model that judges all else. None: FORMALIMG_JUDGE, or `judge` of formalimg.toml.
+        grounder: finds the objects in images; this and the following are options as of `formalimg_score`.
+        grounder_options: its options.
+        judge: the chat model that judges all else.
         judge_options: its options.
-        url: the address of a reward server, in place of both. None: FORMALIMG_URL, if no grounder or judge is given.
-        token: its token. None: FORMALIMG_TOKEN.
+        url: the address of a reward server, in place of both.
+        token: its token.
         missing: what an image without a reward is worth: nan or error. None: FORMALIMG_MISSING, or nan.
         others: what else the manager passes; not needed.
 
     Returns:
         `score`; and for the record `passed`, 1 or 0, and `unscored`, 1 if there is no reward.
-
-    Raises:
-        FormalimgError: if there is no task, or the server does not answer.
     """
     settings = TrainerSettings.choose(
         "nan",
@@ -65,7 +60,12 @@ async def compute_score(
         judge_options=judge_options,
     )
     task = find_task(ground_truth) or require_task(extra_info, "neither ground_truth nor extra_info")
-    pairs, scorer = [(_require_one_image(solution_image), task)], settings.scorer
+    shape: Sequence[int] = getattr(solution_image, "shape", ())
+    if len(shape) == 4:
+        if shape[0] != 1:
+            raise FormalimgError(f"{shape[0]} frames are no image: only images can be scored")
+        solution_image = solution_image[0]
+    pairs, scorer = [(solution_image, task)], settings.scorer
     if isinstance(scorer, Scorer):  # in this loop, with the limits on concurrency that hold for all of it
         (reward,) = await scorer.score(pairs, parts=False)
     else:
@@ -75,12 +75,3 @@ async def compute_score(
         "passed": float("nan") if reward.passed is None else float(reward.passed),
         "unscored": float(reward.score is None),
     }
-
-
-def _require_one_image(image: ImageLike) -> ImageLike:
-    shape: Sequence[int] = getattr(image, "shape", ())
-    if len(shape) != 4:
-        return image
-    if shape[0] != 1:
-        raise FormalimgError(f"{shape[0]} frames are no image: only images can be scored")
-    return image[0]

@@ -21,7 +21,7 @@ from formalimg._util.strict_json import dumps_storable, loads_strict, parse_toml
 from formalimg._util.text import truncate
 from formalimg.benchmarks.registry import suite_names
 from formalimg.errors import FormalimgError
-from formalimg.models.redaction import is_secret_name, mask_secrets
+from formalimg.models.secrets import is_secret_name, mask_secrets
 from formalimg.runs.defaults.settings import NAME, ConfigFile, ConfigTable, home_folder, user_file
 
 _MAX_BYTES = 100_000
@@ -60,8 +60,6 @@ def read_user_file(path: Path) -> ConfigFile:
 
 
 class _Reader:
-    """A parser for one configuration file that includes its name in every error message."""
-
     def __init__(self, path: Path, *, project: bool) -> None:
         self.name = display_path(path)  # as people write it
         self.wishes: list[str] = []  # what a project's file wants beyond harmless defaults

@@ -16,7 +16,7 @@ from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.drawing.icon_scene import DrawingError, draw
 from formalimg.errors import FormalimgError
 from formalimg.models.cache import cache_folder
-from formalimg.reports.report_images import make_thumbnail
+from formalimg.reports.page_images import make_thumbnail
 from formalimg.runs.queries import ImageFile
 from formalimg.web.viewer.site import Site
 from formalimg.web.viewer.urls import parse_number, require_value

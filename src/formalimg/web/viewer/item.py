@@ -22,8 +22,8 @@ from formalimg.judges.failures import failure_sentences, failure_text
 from formalimg.judges.observations import clause_disagreement, count_boxes, explanation_title
 from formalimg.logic.syntax import to_pretty_text
 from formalimg.logic.vocabulary import vocabulary_names
-from formalimg.reports.examples import ExampleImage
 from formalimg.reports.gallery import image_html
+from formalimg.reports.page_images import ExampleImage
 from formalimg.reports.run_numbers import is_same_item
 from formalimg.reports.tables.format import level_name
 from formalimg.runs.database import PlannedItem

@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
-from formalimg.benchmarks.authoring.task import Authoring, AuthoringTask
-from formalimg.benchmarks.authoring.writing_plan import AuthoringExtent, AuthoringPlan, WritingChoices
+from formalimg.benchmarks.authoring.task import Authoring, AuthoringExtent, AuthoringPlan, AuthoringTask, WritingChoices
 from formalimg.benchmarks.cfworld.spec import (
     CF_WORLD,
     CF_WORLD_ATTRIBUTES,
@@ -247,7 +246,6 @@ class CfWorldWriting(Authoring):
     level_of_groups = 2
 
     def choose(self, name: str, options: Mapping[str, Any]) -> tuple[str, WritingChoices]:
-        """Return the suite of the chosen task, and the laws, items or prompts that the task starts from."""
         from formalimg.benchmarks.loader import load
 
         task, laws, items = options.get("--task"), options.get("--laws"), options.get("--items")
@@ -267,7 +265,6 @@ class CfWorldWriting(Authoring):
         )
 
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
-        """Return the size of the run, which follows from the laws, items or prompts."""
         usual = _extent_of_questions(name, choices) if choices.prompts else _extent_of_items(name, choices, per_level)
         if levels not in ((), usual.levels):
             raise FormalimgError(f"{name} is always written with all its levels: leave --levels out")
@@ -277,7 +274,6 @@ class CfWorldWriting(Authoring):
         return usual
 
     def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
-        """Return the authoring task of a plan."""
         if plan.choices.prompts:
             from formalimg.benchmarks.cfworld.authoring.question_task import QuestionAuthoring
 
@@ -287,26 +283,23 @@ class CfWorldWriting(Authoring):
 
             return GroupAuthoring(plan, prompts)
         if plan.suite == CF_WORLD_ATTRIBUTES:
-            from formalimg.benchmarks.cfworld.authoring.pair_task import PairAuthoring
+            from formalimg.benchmarks.cfworld.authoring.prompt_tasks import PairAuthoring
 
             return PairAuthoring(plan, prompts)
-        from formalimg.benchmarks.cfworld.authoring.description_task import DescriptionAuthoring
+        from formalimg.benchmarks.cfworld.authoring.prompt_tasks import DescriptionAuthoring
 
         return DescriptionAuthoring(plan, prompts)
 
     def is_checked(self, plan: AuthoringPlan) -> bool:
-        """Return whether a model checks the answers; questions are checked without a model."""
         return not plan.choices.prompts
 
     def unit(self, plan: AuthoringPlan) -> str:
-        """Return the name for what each slot holds, such as groups or pairs."""
         return "prompts" if plan.choices.prompts else _UNITS[plan.suite]
 
     def reviewing(self) -> Reviewing:
-        """Return the interface for human review of groups."""
-        from formalimg.benchmarks.cfworld.authoring.review_desk import GroupReviewing
+        from formalimg.benchmarks.cfworld.authoring.review_desk import REVIEWING
 
-        return GroupReviewing()
+        return REVIEWING
 
 
 def _extent_of_items(suite: str, choices: CounterfactualChoices, per_level: int) -> AuthoringExtent:

@@ -16,8 +16,7 @@ from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept, refuse
-from formalimg.benchmarks.authoring.task import AuthoringTask
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, shipped_laws
 from formalimg.benchmarks.cfworld.authoring.question_task import write_questions
 from formalimg.benchmarks.cfworld.authoring.templates import (
@@ -147,7 +146,6 @@ def are_near_duplicates(group: CounterfactualGroup, other: CounterfactualGroup) 
 
 
 def _stem_overlap(text: str, other: str) -> float:
-    """Return the share of stems that two texts have in common (Jaccard index)."""
     union = word_stems(text) | word_stems(other)
     return len(word_stems(text) & word_stems(other)) / len(union) if union else 1.0
 
@@ -164,7 +162,6 @@ class GroupAuthoring(AuthoringTask):
 
     @property
     def likeness(self) -> Similarity:
-        """The rule for duplicates: groups are the same if `check_groups` reports a duplicate."""
         return Similarity(
             lambda group: None,
             are_near_duplicates,
@@ -175,7 +172,6 @@ class GroupAuthoring(AuthoringTask):
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """Return the settings that shape the items: laws, source of questions, and template versions."""
         laws = hashlib.sha256(json.dumps(self._laws, ensure_ascii=False).encode()).hexdigest()[:16]
         return {
             "laws": f"{len(self._laws)}, sha256 {laws}",
@@ -187,7 +183,6 @@ class GroupAuthoring(AuthoringTask):
     async def write(
         self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[CounterfactualSpec]:
-        """Return the explicit item of a new group."""
         law_number, index = divmod(slot.id, self._choices.per_law)
         law = self._laws[law_number]
         hint = draw_hints(("places", "changes"), law.law, self._plan.seed, number * self._choices.per_law + index)
@@ -227,7 +222,6 @@ class GroupAuthoring(AuthoringTask):
         }
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
-        """Return the number of groups by field, and the laws with fewer groups than planned."""
         groups = [written.group for written in _written_groups(accepted)]
         fields = Counter(group.branch or group.discipline for group in groups)
         per_law = Counter(outcome.slot // self._choices.per_law for outcome in accepted)
@@ -235,15 +229,12 @@ class GroupAuthoring(AuthoringTask):
         return {"groups": len(groups), "by_field": dict(sorted(fields.items())), "laws_short_of_groups": short}
 
     def fewest_questions(self, first: str) -> int:
-        """Return the minimum number of requests for a group; a model needs two more to write the questions."""
         return 4 if self._choices.questions == "model" else 2
 
     def items(self, stands: AuthoringState) -> tuple[Item[Any], ...]:
-        """Return the three items of each group."""
         return tuple(item for written in _written_groups(stands.accepted) for item in written.items(self._plan.version))
 
     def write_companions(self, accepted: Sequence[AttemptOutcome], folder: Path) -> None:
-        """Write the groups file, and the explicit items with described outcomes."""
         write_group_files(_written_groups(accepted), folder, self._plan.version)
 
 

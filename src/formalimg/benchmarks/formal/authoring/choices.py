@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from formalimg.benchmarks.authoring.task import Authoring, AuthoringTask
-from formalimg.benchmarks.authoring.writing_plan import AuthoringExtent, AuthoringPlan
+from formalimg.benchmarks.authoring.task import Authoring, AuthoringExtent, AuthoringPlan, AuthoringTask
 from formalimg.errors import FormalimgError
 
 _USUAL = AuthoringExtent(tuple(range(1, 11)), 200, 6)
@@ -16,13 +15,11 @@ class FormulaWriting(Authoring):
     """Authoring of items with formulas: a prompt with a formula, and a check that they agree."""
 
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
-        """Return the size of the published suites; raise an error for levels outside 1 to 10."""
         if not set(levels) <= set(_USUAL.levels):
             raise FormalimgError("levels must lie between 1 and 10, as in --levels 1-10")
         return _USUAL
 
     def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
-        """Return the authoring task of a plan."""
         from formalimg.benchmarks.formal.authoring.attempts import FormulaAuthoring  # heavy, and plans do without it
 
         return FormulaAuthoring(plan, prompts)

@@ -18,7 +18,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from formalimg.benchmarks.authoring.writing_plan import VERSION, AuthoringPlan, Slot
+from formalimg.benchmarks.authoring.task import VERSION, AuthoringPlan, Slot
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.language.ontology.knowledge import COVERED
 from formalimg.logic.syntax import Formula
@@ -91,9 +91,7 @@ class PublishedReview(BaseModel):
 QuantifierWord = Literal["exists", "forall"]
 
 _HOLDERS = ("person", "man", "woman", "child")
-_STYLED = 0.97
-"""The share of natural instructions that ask for a style, as in the published ones."""
-
+_STYLED = 0.97  # The share of natural instructions that ask for a style, as in the published ones
 _WITH_FORALL = 0.5
 _SPARE_CLASSES, _SPARE_PLAUSIBLE_CLASSES = 3, 6
 _WORDS_OF_A_KIND = 6
@@ -246,11 +244,7 @@ def _generation_parameters(assignment: Assignment) -> str:
         parameters["style_control"] = {"target_style": assignment.style}
     style = [] if assignment.style is None else [STYLE_PREDICATE]
     parameters |= {
-        "target_dependency_depth": {
-            "num_object_class": assignment.level,
-            "regular": assignment.level,
-            "count": 0,
-        },
+        "target_dependency_depth": {"num_object_class": assignment.level, "regular": assignment.level, "count": 0},
         "structure_control": {
             "num_closures": 1,
             "closure_depths": [assignment.level],

@@ -43,9 +43,7 @@ from formalimg.scenes.solver.search import solve
 from formalimg.scenes.solver.spatial import solve_natural
 from formalimg.types import Item
 
-COUNTS = "knolling-counts"
-"""The suite whose formulas count objects, in the words of knolling."""
-
+COUNTS = "knolling-counts"  # The suite whose formulas count objects, in the words of knolling
 VERSION = "3"
 """Version of the default items of these suites, and part of every seed: raised whenever a change gives other items."""
 
@@ -57,9 +55,7 @@ _MAX_DRAWS = 4000
 _MAX_PROOFS = 400
 """How many drawn formulas of one item may turn out to be unfit by proof, which takes much longer than a draw."""
 
-_UNPROVEN = ("unsatisfiable", "tight")
-"""Reasons to reject a formula by proof."""
-
+_UNPROVEN = ("unsatisfiable", "tight")  # Reasons to reject a formula by proof
 _MAX_LEVEL = 30
 _MAX_OBJECTS = 20
 _MAX_JOBS = 64

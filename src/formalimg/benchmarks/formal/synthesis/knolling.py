@@ -133,7 +133,6 @@ def _draw_properties(names: tuple[str, ...], rng: random.Random) -> Iterator[Ato
 
 
 def _is_against_nature(atom: Atom, skeleton: Skeleton) -> bool:
-    """Return whether an atom calls an object larger than another that is clearly longer or covers more area."""
     if atom.predicate not in ("LargerThan", "SmallerThan"):
         return False
     return _is_smaller_by_nature(atom.variables[:: 1 if atom.predicate == "LargerThan" else -1], skeleton)
@@ -168,7 +167,6 @@ def _is_odd_count(name: str, atoms: Sequence[Atom], skeleton: Skeleton) -> bool:
 
 
 def _is_crowding(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
-    """Return whether an atom would put a second object in the center."""
     if atom.predicate != "InCenter":
         return False
     name = atom.variables[0]
@@ -177,14 +175,12 @@ def _is_crowding(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
 
 
 def _puts_two_in_one_place(atoms: Sequence[Atom]) -> bool:
-    """Return whether two objects share both a row and a column, and so could only be in the same position."""
     aligned = Counter(frozenset(atom.variables) for atom in atoms if atom.predicate in _ALIGNED)
     return max(aligned.values(), default=0) > 1
 
 
 @cache
 def _class_sizes() -> Mapping[str, Sequence[Sequence[float]]]:
-    """Return the usual lengths and widths of each class in cm, with one pair for each way of lying."""
     text = (files("formalimg.benchmarks.formal.synthesis") / "knolling.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
     other_sizes = tables["other_sizes"]
@@ -192,7 +188,6 @@ def _class_sizes() -> Mapping[str, Sequence[Sequence[float]]]:
 
 
 def _speaks_anew(atom: Atom, atoms: list[Atom]) -> bool:
-    """Return whether no exclusive predicate of the same kind has been asserted of an atom's objects."""
     names = set(atom.variables)
     exclusive = _SAME_PAIR if len(names) == 2 else _SAME_THING
     present = {other.predicate for other in atoms if set(other.variables) == names}

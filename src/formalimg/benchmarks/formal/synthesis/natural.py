@@ -26,14 +26,9 @@ _ATTRIBUTE_WEIGHTS = {"HasColor": 0.75, "HasMaterial": 0.98, "HasShape": 1.49, "
 _ATTRIBUTES = 0.3
 """How many attributes there are for each variable: formulas are about as long as the published ones of their level."""
 
-_BITE = 45
-"""Animals hold only what is at most this long, in centimetres."""
-
-_HEAVY = 20
-"""What weighs more, in kilograms, rests on a chair by way of a rug only if it could stand on the chair."""
-
-_STYLED = 0.97
-"""The share of instructions that ask for a style, as in the published ones."""
+_BITE = 45  # Animals hold only what is at most this long, in centimetres
+_HEAVY = 20  # What weighs more, in kilograms, rests on a chair by way of a rug only if it could stand on the chair
+_STYLED = 0.97  # The share of instructions that ask for a style, as in the published ones
 
 
 def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) -> Formula | None:
@@ -63,7 +58,6 @@ def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) 
 
 
 def _draw_skeleton(level: int, classes: Sequence[str], ties: Sequence[Atom], rng: random.Random) -> Skeleton:
-    """Sample a skeleton; a `forall` inside precedes variables that are tied to it."""
     skeleton = draw_skeleton(level, classes, rng)
     if skeleton.pattern != "exists-forall":
         return skeleton
@@ -83,7 +77,6 @@ def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
 
 
 def _speaks_of_every_akin(skeleton: Skeleton) -> bool:
-    """Return whether the formula quantifies over a class and also mentions a class with a similar name."""
     if skeleton.forall_at is None:
         return False
     universal = skeleton.classes[skeleton.forall_at]
@@ -96,7 +89,6 @@ def is_possible_together(atoms: Sequence[Atom]) -> bool:
 
 
 def _is_overfull(atoms: Sequence[Atom]) -> bool:
-    """Return whether a container is closed or lacks room for its contents, such as a desk on a rug in a car."""
     places = {atom.variables[1] for atom in atoms if atom.predicate == "In"}
     return any(
         Atom("HasState", (Variable(container), Value("closed"))) in atoms
@@ -106,7 +98,6 @@ def _is_overfull(atoms: Sequence[Atom]) -> bool:
 
 
 def _has_room(container: str, cls: str) -> bool:
-    """Return whether an object fits inside a container; open containers are judged by size alone."""
     inside = ontology().entry(container).inside
     is_open = inside is not None and inside.shallow
     return ontology().fits(cls, container) if is_open else ontology().can("In", cls, container)
@@ -182,7 +173,6 @@ def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] 
 
 
 def _overlaps_any(cls: str, classes: Iterable[str]) -> bool:
-    """Return whether an object of a class may also belong to another: "a piece of fruit and an orange"."""
     return any(ontology().is_also(cls, other) or ontology().is_also(other, cls) for other in classes)
 
 
@@ -202,7 +192,6 @@ def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> 
 
 
 def _is_inside_fitting(first: str, second: str) -> bool:
-    """Return whether "inside" is the right word, as it is not for a person in a hat or a chair."""
     container = ontology().entry(second)
     is_seat_or_dish = (
         container.inside is not None and container.inside.shallow and container.category in ("furniture", "kitchenware")
@@ -237,7 +226,6 @@ def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
 
 
 def _is_unsaid(cls: str, word: str) -> bool:
-    """Return whether an attribute would be unnatural for a class even if it may be true."""
     is_living = ontology().entry(cls).category in ("people", "animals")
     return word in _read_data()["unsaid"].get(cls, ()) or (not is_living and word in _read_data()["of_the_living"])
 

@@ -32,9 +32,7 @@ Pattern = Literal["exists", "exists-forall", "forall"]
 _PATTERN_SHARES: dict[Pattern, float] = {"exists": 0.3, "exists-forall": 0.36, "forall": 0.34}
 """Two thirds of the formulas have a `forall`, as the published ones."""
 
-_SHARES_OF_ONE: dict[Pattern, float] = {"exists": 0.65, "forall": 0.35}
-"""Of one variable only, a third."""
-
+_SHARES_OF_ONE: dict[Pattern, float] = {"exists": 0.65, "forall": 0.35}  # Of one variable only, a third
 _COLORS = {"knolling": "Has", "natural": "HasColor"}
 
 
@@ -167,7 +165,6 @@ def with_connectives(formula: Formula, suite: str, rng: random.Random) -> Formul
 
 
 def _colors_of(formula: Formula, variable: Variable | Value, suite: str) -> tuple[str, ...]:
-    """Return the colours that suit the class of a variable."""
     if get_suite(suite).vocabulary in COVERED:
         for atom in atoms(formula):
             if atom.predicate == "Is" and atom.arguments[0] == variable and isinstance(atom.arguments[1], Value):
@@ -203,12 +200,8 @@ def _replace_atom(formula: Formula, old: Atom, new: Formula) -> Formula:
             return formula
 
 
-MAX_NUMBER = 6
-"""The largest number of a count."""
-
-_MAX_OBJECTS = 14
-"""The most objects that an instruction asks for: more would be drawn too small to be recognized."""
-
+MAX_NUMBER = 6  # The largest number of a count
+_MAX_OBJECTS = 14  # The most objects that an instruction asks for: more would be drawn too small to be recognized
 _BOUNDS: dict[CountBound, float] = {"exactly": 0.55, "at-least": 0.25, "at-most": 0.2}
 
 _SHARE_WITH_FORALL = 0.25
@@ -236,6 +229,5 @@ def draw_counted_skeleton(level: int, classes: Sequence[str], rng: random.Random
 
 
 def _draw_amount(largest: int, rng: random.Random) -> ObjectNumber:
-    """Sample a bound and a number, except "at least one", which `exists` expresses."""
     bound = rng.choices(list(_BOUNDS), list(_BOUNDS.values()))[0]
     return ObjectNumber(bound, rng.randint(2 if bound == "at-least" else 1, largest))
