@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from formalimg.human_eval.attention_checks import StudyRules
 from formalimg.human_eval.protocol import RatingProtocol
 from formalimg.human_eval.records import read_study, summarize_raters
-from formalimg.human_eval.rules import StudyRules
 from formalimg.human_eval.study import Study, open_study
 from formalimg.human_eval.study_builder import NewStudy, create_study
 from formalimg.web.annotate.annotation_app import create_annotation_app

@@ -178,3 +178,11 @@ def odd_lines(items: Iterable[Item[Any]], skipped: Sequence[SkippedRecord] = ())
 def clean_text(text: str) -> tuple[str, bool]:
     """Replace lone surrogates in a text, and return it with whether it had any."""
     return (text, False) if is_utf8(text) else (_SURROGATE.sub("\ufffd", text), True)
+
+
+def clean_line(text: str, tags: set[str]) -> str:
+    """Replace unprintable characters in a text, and add the tag for it if there were any."""
+    if text.isprintable():  # lone surrogates are not
+        return text
+    tags.add(BROKEN_TEXT)
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

@@ -140,10 +140,10 @@ def agree_command(
         )
         _draw(studies_of_ratings, figures, formats)
     elif scores:
-        from formalimg.human_eval.agreement.consistency import human_scores_table, human_scores_text
+        from formalimg.human_eval.agreement.studies import human_study_text, study_table
 
         found = compare_with_scores(runs, chosen, scores, profile)
-        write_output(form, out, lambda: human_scores_text(found, form), lambda: human_scores_table(found))
+        write_output(form, out, lambda: human_study_text(found, form), lambda: study_table(found))
         _draw(found, figures, formats)
     else:
         from formalimg.human_eval.agreement.studies import agreement_text, study_table

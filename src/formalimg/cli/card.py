@@ -39,7 +39,7 @@ def card_command(
     from contextlib import closing
 
     from formalimg._util.io import atomic_write_text
-    from formalimg.human_eval.agreement.judge_agreement import find_judge
+    from formalimg.human_eval.agreement.rated_images import find_judge
     from formalimg.reports.sharing.model_cards import model_card
     from formalimg.runs.reader import open_run
 

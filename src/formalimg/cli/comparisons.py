@@ -13,10 +13,9 @@ import typer
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.human_eval.agreement.consistency import HumanScoreStudy
     from formalimg.human_eval.agreement.image_labels import RunLabels
     from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement
-    from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement
+    from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy, JudgeScoreAgreement
     from formalimg.human_eval.agreement.studies import HumanStudy
     from formalimg.human_eval.agreement.vote_study import VoteStudy
     from formalimg.runs.manifest import Identity
@@ -193,7 +192,7 @@ def _rated_runs(ratings: Path) -> set[str]:
 
 def _runs_by_judge(runs: list[Path], judges: Sequence[str]) -> Iterator[list[StoredRun]]:
     """Yield the runs opened with their last judge, or once for each of the given judges."""
-    from formalimg.human_eval.agreement.judge_agreement import find_judge
+    from formalimg.human_eval.agreement.rated_images import find_judge
     from formalimg.runs.reader import open_run
 
     for name in judges or (None,):
@@ -206,6 +205,6 @@ def _runs_by_judge(runs: list[Path], judges: Sequence[str]) -> Iterator[list[Sto
 
 
 def _judge_pair(run: StoredRun, judges: tuple[str, str]) -> tuple[Identity, Identity]:
-    from formalimg.human_eval.agreement.judge_agreement import find_judge
+    from formalimg.human_eval.agreement.rated_images import find_judge
 
     return find_judge(run, judges[0]), find_judge(run, judges[1])

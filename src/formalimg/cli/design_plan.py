@@ -9,7 +9,7 @@ from typing import NamedTuple
 from formalimg.cli.plan_costs import PlanCosts
 from formalimg.reports.tables.format import NOTHING
 from formalimg.reports.tables.model import Column, TableRow
-from formalimg.stats.design_power import (
+from formalimg.stats.planning import (
     Design,
     Goal,
     plan_corrected_design,

@@ -77,8 +77,10 @@ def import_answers_command(
     same runs.
     """
     from formalimg.benchmarks.loader import load
-    from formalimg.human_eval.importing.answer_files import read_answers
-    from formalimg.human_eval.importing.answer_runs import import_answers  # here, so that other commands start faster
+    from formalimg.human_eval.importing.answers import (
+        import_answers,  # here, so that other commands start faster
+        read_answers,
+    )
 
     found = import_answers(
         read_answers(file),

@@ -11,8 +11,7 @@ from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.cli.plan_costs import PlanCosts
 from formalimg.reports.tables.format import NOTHING
 from formalimg.reports.tables.model import Column, TableRow
-from formalimg.stats.design_power import Design, Goal, power_of
-from formalimg.stats.planning import images_for_width, items_for_difference, labels_for_width
+from formalimg.stats.planning import Design, Goal, images_for_width, items_for_difference, labels_for_width, power_of
 from formalimg.stats.variance_components import DEFAULT_SPREAD
 from formalimg.types import Item, Table
 

@@ -83,7 +83,7 @@ def write_output(
 @contextmanager
 def open_runs(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
     """Open run folders with a judge selected by name or number, or with the last judge if None."""
-    from formalimg.human_eval.agreement.judge_agreement import find_judge
+    from formalimg.human_eval.agreement.rated_images import find_judge
     from formalimg.runs.reader import open_run
 
     with ExitStack() as opened:

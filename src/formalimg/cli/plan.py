@@ -17,7 +17,7 @@ from formalimg.cli.price_options import GivenPrices
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.stats.design_power import Goal
+    from formalimg.stats.planning import Goal
     from formalimg.stats.variance_components import AnswerSpread
     from formalimg.types import ImageModel, Item, Judge, Table
 
@@ -103,7 +103,7 @@ def plan_command(
     from formalimg.cli.streams import print_table
     from formalimg.reports.tables.terminal import render_terminal
     from formalimg.runs.plan import Selection
-    from formalimg.stats.design_power import Goal, require_goal
+    from formalimg.stats.planning import Goal, require_goal
 
     goal = None
     if power is not None or difference is not None:
@@ -189,7 +189,7 @@ def _power_table(
 
 
 def _read_pilot(suite: str, folders: tuple[Path, Path], study: Path | None) -> AnswerSpread:
-    from formalimg.human_eval.pilot import read_pilot
+    from formalimg.human_eval.ratings import read_pilot
     from formalimg.runs.reader import open_run
 
     with ExitStack() as stack:

@@ -47,7 +47,7 @@ def pull_command(
         typer.Option(
             "--from",
             metavar="PATH|URL",
-            help="Download from here: a git address, a folder, or an archive (.zip, .tar.gz, .tgz). "
+            help="Download from here: the address of a repository, a folder, or an archive (.zip, .tar.gz, .tgz). "
             "Default: the authors' repository.",
         ),
     ] = None,
@@ -87,7 +87,7 @@ def _show(pulled: PullResult) -> None:
     echo(f"kept     {pulled.files:,} files, {pulled.bytes:,} bytes, {pulled.digest}")
     echo(f"in       {pulled.folder}")
     if not pulled.verified_by:
-        echo("note: these files are not verified against the pinned commit; download with git to verify", err=True)
+        echo("note: these files are not verified against the pinned commit; pull without --from to verify", err=True)
 
 
 def _exit_on_sigterm(_signal: int, _frame: FrameType | None) -> None:

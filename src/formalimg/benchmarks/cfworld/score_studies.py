@@ -19,21 +19,30 @@ from formalimg.benchmarks.cfworld.scores import weighted_score
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy, ImageScores, ScoreGaps, summarize_rater_scores
-from formalimg.human_eval.agreement.judge_agreement import judge_of, two_judges
-from formalimg.human_eval.agreement.rated_images import MatchedRatings, RatedImage, match_ratings, one_judge
+from formalimg.human_eval.agreement.rated_images import (
+    MatchedRatings,
+    RatedImage,
+    judge_of,
+    match_ratings,
+    one_judge,
+    two_judges,
+)
 from formalimg.human_eval.agreement.rater_agreement import natural_sort
 from formalimg.human_eval.agreement.rating_files import Rating, RatingFile, load_score_file
 from formalimg.human_eval.agreement.score_agreement import (
+    HumanScoreStudy,
+    ImageScores,
     JudgeScoreAgreement,
     JudgeScoreDifference,
     QuestionScores,
     ScoreDisagreement,
     ScoreGap,
+    ScoreGaps,
     ScorePair,
     count_scored,
     score_difference,
     score_gap,
+    summarize_rater_scores,
 )
 from formalimg.runs.manifest import Identity
 from formalimg.stats.agreement import Consistency, consistency

@@ -13,9 +13,8 @@ from typing import Any, Self
 from formalimg.benchmarks.formal.evaluator import judge_objects
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.base import LoadedImage
-from formalimg.judges.chat_judge import NoValidAnswer, total_cost
+from formalimg.judges.chat_judge import Followed, NoValidAnswer, PublishedJudge, attach_image, parse_json, total_cost
 from formalimg.judges.clause_judge import normalize_clause
-from formalimg.judges.published_protocol import Followed, PublishedJudge, attach_image, parse_json
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.prenex import to_prenex
 from formalimg.logic.syntax import atoms

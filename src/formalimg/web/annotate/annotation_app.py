@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterSummary
+from formalimg.human_eval.agreement.study_tables import RaterSummary
 from formalimg.human_eval.records import StudyRecord, read_study, summarize_raters
 from formalimg.human_eval.study import Study
 from formalimg.human_eval.study_export import export_files

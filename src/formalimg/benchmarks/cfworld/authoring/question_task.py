@@ -32,7 +32,7 @@ from formalimg.benchmarks.cfworld.authoring.templates import (
 )
 from formalimg.benchmarks.cfworld.published_records import QUESTION_TYPES
 from formalimg.benchmarks.cfworld.spec import CF_WORLD_RULES, WEIGHTS, CounterfactualSpec, WeightedQuestion
-from formalimg.judges.published_protocol import parse_json
+from formalimg.judges.chat_judge import parse_json
 from formalimg.models.base import Message
 from formalimg.models.text_answer import TextAnswer
 from formalimg.types import Item
