@@ -22,8 +22,7 @@ from formalimg.benchmarks import registry
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS
 from formalimg.benchmarks.conceptmix.benchmark import ConceptMix
 from formalimg.benchmarks.conceptmix.spec import CATEGORIES
-from formalimg.benchmarks.export.provenance import PublisherInfo
-from formalimg.benchmarks.export.suite_export import export_suite
+from formalimg.benchmarks.export.suite_export import PublisherInfo, export_suite
 from formalimg.benchmarks.hooks import format_level
 from formalimg.benchmarks.items_file import decode_item, encode_item, write_items
 from formalimg.benchmarks.loader import load

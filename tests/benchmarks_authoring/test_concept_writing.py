@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.conceptmix.authoring.choices import ConceptChoices
 from formalimg.benchmarks.conceptmix.authoring.templates import draw_mixture
 from formalimg.benchmarks.conceptmix.conflicts import find_conflicts

@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from formalimg.benchmarks.authoring.engine import author_suite, estimate_authoring
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices
 from formalimg.benchmarks.cfworld.items import items_of_groups, rule_items
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec

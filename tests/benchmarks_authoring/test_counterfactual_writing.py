@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from formalimg.benchmarks.authoring.engine import author_suite
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, named_outcomes
 from formalimg.benchmarks.cfworld.authoring.group_task import read_groups
 from formalimg.benchmarks.cfworld.items import items_of_groups

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from formalimg.benchmarks.authoring.engine import author_suite
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.authoring.task import AuthoringPlan, Slot
 from formalimg.benchmarks.conceptmix.authoring.choices import ConceptChoices
 from formalimg.benchmarks.conceptmix.authoring.templates import WrittenBinding, draw_mixture, make_mixture
 from formalimg.benchmarks.conceptmix.completion import complete_binding

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from formalimg.benchmarks.authoring.engine import author_suite
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices
 from formalimg.benchmarks.cfworld.authoring.question_task import ListedQuestions
 from formalimg.benchmarks.cfworld.items import items_of_groups, rule_items

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from formalimg.benchmarks.authoring.engine import author_suite
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.download.texts import pull_texts
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Answered, Message, Reply, Usage
@@ -81,7 +81,7 @@ def test_natural_is_written_and_checked_by_the_authors_texts(texts: tuple[Path, 
 
 
 def _seeds_with_style(style: str) -> Any:
-    from formalimg.benchmarks.authoring.writing_plan import Slot
+    from formalimg.benchmarks.authoring.task import Slot
     from formalimg.benchmarks.formal.authoring.templates import draw_assignment
 
     for seed in range(1000):

@@ -14,10 +14,7 @@ from PIL import Image
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
-from formalimg.judges.factory import open_grounder, open_judge
-from formalimg.judges.grounders import detector_files
-from formalimg.judges.grounders.coco import CocoGrounder
-from formalimg.judges.grounders.detections import (
+from formalimg.judges.boxes import (
     DetectedBox,
     SuppressionResult,
     add_missing_classes,
@@ -25,6 +22,9 @@ from formalimg.judges.grounders.detections import (
     ground_detections,
     suppress_overlaps,
 )
+from formalimg.judges.factory import open_grounder, open_judge
+from formalimg.judges.grounders import detector_files
+from formalimg.judges.grounders.coco import CocoGrounder
 from formalimg.judges.grounders.detector_files import (
     DetectorClasses,
     DetectorFiles,

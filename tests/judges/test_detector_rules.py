@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.judges.boxes import box_overlap
+from formalimg.judges.boxes import MIN_BOX_SIDE, DetectedBox, box_overlap, suppress_overlaps
 from formalimg.judges.factory import open_grounder
-from formalimg.judges.grounders.detections import MIN_SIDE, DetectedBox, suppress_overlaps
 from formalimg.judges.grounders.detector import detector_family
 from formalimg.scenes.objects import CANVAS, Box
 
@@ -35,8 +34,8 @@ def test_what_is_kept_lies_on_the_canvas_and_does_not_overlap(found: list[Detect
     kept, dropped = suppress_overlaps(found, most)
     assert len(kept) + len(dropped) == len(found)
     for place, one in enumerate(kept):
-        assert 0 <= one.box.xmin <= one.box.xmax - MIN_SIDE <= CANVAS - MIN_SIDE
-        assert 0 <= one.box.ymin <= one.box.ymax - MIN_SIDE <= CANVAS - MIN_SIDE
+        assert 0 <= one.box.xmin <= one.box.xmax - MIN_BOX_SIDE <= CANVAS - MIN_BOX_SIDE
+        assert 0 <= one.box.ymin <= one.box.ymax - MIN_BOX_SIDE <= CANVAS - MIN_BOX_SIDE
         assert all(box_overlap(one.box, other.box) < most for other in kept[:place])
     assert [one.score for one in kept] == sorted((one.score for one in kept), reverse=True)
 

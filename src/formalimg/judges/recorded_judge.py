@@ -39,8 +39,7 @@ AnswerType = TypeVar("AnswerType", bound="BaseModel")
 RecordedSource: TypeAlias = Literal["answers", "scene"]
 """What on record a verdict follows from: raw answers of a chat model, or the scene that was found."""
 
-_ANY_SIZE = (8, 8)
-"""The size of an image where no verdict depends on it."""
+_ANY_SIZE = (8, 8)  # The size of an image where no verdict depends on it
 _COCO_OPTIONS = ("network", "threshold", "presence", "overlap", "size")
 _LOCAL_OPTIONS = {
     "profile": "profile",
@@ -118,7 +117,6 @@ class RecordedGrounder(_Recorded):
     grounding: Grounding | None = None
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """Return the recorded grounding."""
         if self.grounding is None:
             raise EvidenceError("its evidence has no scene, which this judge always stores")
         return self.grounding
@@ -131,7 +129,6 @@ class RecordedReader(_Recorded):
     reading: TextReading | None = None
 
     async def read(self, image: LoadedImage) -> TextReading | Unscored:
-        """Return the recorded reading."""
         if self.reading is None:
             raise EvidenceError("its evidence has no text, which this judge always stores")
         return self.reading
@@ -233,17 +230,6 @@ class RecordedJudge:
         return "scene" if self._goes_by_boxes(item) and not has_chat_boxes else "answers"
 
     async def judge(self, item: Item[object], stored: Verdict | Unscored, size: tuple[int, int]) -> Verdict | Unscored:
-        """Recompute a verdict from the evidence of a stored one.
-
-        Args:
-            item: the item.
-            stored: the verdict on record.
-            size: width and height of the image, on which boxes in pixels depend.
-
-        Raises:
-            EvidenceError: if the records are not those of such a verdict.
-            FormulaError: if no scene can be judged by the formula of the item.
-        """
         goes_by_answers = self.source(item) == "answers"
         chat = RecordedChat(self._name, _read_requests(item, stored) if goes_by_answers else ())
         grounder = RecordedGrounder(self._name, None if goes_by_answers else _read_grounding(stored.evidence))
@@ -285,10 +271,7 @@ class RecordedJudge:
 
 
 def open_local_judge(suite: str, task: str, name: str, settings: Mapping[str, Setting]) -> Judge | None:
-    """Reopen a judge from its settings if it runs locally on built-in resources, else return None.
-
-    None for all others, and for a detector that is not installed, or has other weights.
-    """
+    """Reopen a judge from its settings if it runs locally on built-in resources, else return None."""
     if name not in (ICONS, DRAWN, COCO, LayoutJudge.name) or settings.get("color_reading") == "clip":
         return None
     options = {option: str(settings[key]) for option, key in _LOCAL_OPTIONS.items() if key in settings}
@@ -353,7 +336,6 @@ def _read_grounding(evidence: Mapping[str, object]) -> Grounding | None:
 
 
 def _read_text(evidence: Mapping[str, object]) -> TextReading | None:
-    """Rebuild the text reading from a verdict's evidence, or return None if it has no text."""
     beside = evidence.get("by_reader")
     stored: Mapping[str, Any] = beside if isinstance(beside, Mapping) else evidence
     if "text" not in stored:
@@ -369,7 +351,6 @@ def _read_text(evidence: Mapping[str, object]) -> TextReading | None:
 
 
 def _read_drawing(evidence: Mapping[str, object]) -> DrawnScene:
-    """Rebuild the drawn scene from a verdict's evidence."""
     if "scene" not in evidence or "depth" not in evidence:
         raise EvidenceError("its evidence has no scene, which this judge always stores")
     depth, style = evidence["depth"], evidence.get("style")

@@ -63,10 +63,7 @@ class ConstraintBuilder:
         self._structure = structure
 
     def block(self, variables: Sequence[str], formulas: Sequence[Formula], domains: Domains) -> ConstraintBlock | None:
-        """Return the constraints that the formulas impose on the variables, or None if they cannot all hold.
-
-        Both `variables`, which range over all objects, and the variables bound by the formulas are eliminated.
-        """
+        """Return the constraints that the formulas impose on the variables, or None if they cannot all hold."""
         return self._build(variables, [(formula, True) for formula in formulas], domains)
 
     def _build(
@@ -268,7 +265,6 @@ class ConstraintBuilder:
                 return self._assume_none(variables, (*premises, (body, not holds)), block)
 
     def _assume_none(self, variables: tuple[str, ...], claims: Sequence[_Claim], block: ConstraintBlock) -> bool:
-        """Assume that no assignment to the variables makes all claims true."""
         if not variables and len(claims) == 1:
             return self._assume(claims[0][0], not claims[0][1], block)
         counterexamples = self._table(variables, claims, block.domains)
@@ -279,10 +275,7 @@ class ConstraintBuilder:
     def _table(
         self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, last: str | None = None
     ) -> RelationTable:
-        """Return a table of the free-variable values for which some assignment to `variables` makes all claims true.
-
-        The table is restricted to the domains. If `last` is one of its variables, it comes last.
-        """
+        """Return a table of the free-variable values for which some assignment to `variables` makes all claims true."""
         free = dict.fromkeys([name for claim, _ in claims for name in self._free_variables(claim)])
         for name in variables:
             free.pop(name, None)

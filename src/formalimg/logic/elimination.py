@@ -206,8 +206,7 @@ class _Flattening:
                 self.others.append((atom, holds))
 
 
-_MAX_TRIES = 200
-"""How many values are tried before tables are built."""
+_MAX_TRIES = 200  # How many values are tried before tables are built
 
 
 class ConstraintBlock:
@@ -306,10 +305,7 @@ class ConstraintBlock:
         return True
 
     def _eliminate_without_tables(self, bound: Sequence[str]) -> Sequence[str] | None:
-        """Eliminate variables with one value or one neighbour. Requires all relations to be binary.
-
-        Return the bound variables that remain linked, or None on a contradiction.
-        """
+        """Eliminate variables with one value or one neighbour. Requires all relations to be binary."""
         relations, graph = self.relations, self.graph
         if graph is None:
             graph = relations.graph.copy() if isinstance(relations, AtomRelations) else LinkGraph.of(relations)
@@ -331,11 +327,7 @@ class ConstraintBlock:
         return all(name in around for relation in self.relations for name in relation.variables)
 
     def _try_values(self, around: Mapping[str, object]) -> bool | None:
-        """Search for a solution by trying the values of the smallest domain. Return None if the search takes too long.
-
-        Most solutions and contradictions are found within a few tries, which is much faster than building tables. The
-        limit on tries bounds the cost of the remaining cases.
-        """
+        """Search by trying the values of the smallest domain. Return None if the search takes too long."""
         name = min(around, key=lambda name: self.domains[name].bit_count())
         for value in members(self.domains[name]):
             if not self.tries_left:

@@ -18,8 +18,7 @@ from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, If
 from formalimg.logic.variables import FormulaStructure
 from formalimg.logic.world import Domains, OutOfStepsError, TooWideError, World, join, members
 
-Binding: TypeAlias = Mapping[str, int]
-"""Which object each variable stands for."""
+Binding: TypeAlias = Mapping[str, int]  # Which object each variable stands for
 
 
 class TooHardError(FormulaError):
@@ -139,7 +138,6 @@ class Evaluator:
                 return _by_truth_table(formula, lambda part: self._holds(part, binding))
 
     def _holds_in_empty_world(self, formula: Formula) -> bool:
-        """Return whether a closed formula holds in the empty world."""
         match formula:
             case Exists():
                 return False

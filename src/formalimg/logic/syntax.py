@@ -120,9 +120,7 @@ class Forall(_Printed):
     span: Span = _span_field()
 
 
-CountBound = Literal["exactly", "at-least", "at-most"]
-"""How a count bounds the number of objects."""
-
+CountBound = Literal["exactly", "at-least", "at-most"]  # How a count bounds the number of objects
 COUNT_BOUNDS: tuple[CountBound, ...] = get_args(CountBound)
 
 
@@ -182,8 +180,7 @@ class Count(_Printed):
 
 Formula: TypeAlias = Atom | Not | And | Or | Implies | Iff | Exists | Forall | Count
 
-DISTINCT = "distinct"
-"""The predicate that its variables stand for different objects: every world decides it."""
+DISTINCT = "distinct"  # The predicate that its variables stand for different objects: every world decides it
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:

@@ -16,8 +16,7 @@ from formalimg.logic.syntax import DISTINCT, And, Atom, Count, Exists, Forall, F
 from formalimg.logic.variables import FormulaStructure, expand_distinct, narrow_counts, rename_apart, scope_problem
 from formalimg.logic.world import DistinguishingWorld, World, objection_to_distinct
 
-STYLE_PREDICATE = "IsStyle"
-"""The predicate about the image as a whole."""
+STYLE_PREDICATE = "IsStyle"  # The predicate about the image as a whole
 
 
 @dataclass(frozen=True)
@@ -246,10 +245,7 @@ def _with_title(margin: str, title: str, lines: list[str]) -> Iterator[str]:
 
 
 def _visible_parts(proof: Proof) -> Iterator[Proof]:
-    """Yield the parts of a proof that are rendered on their own line.
-
-    The parts of an `and` replace it. Literals that only repeat the description of an object are omitted.
-    """
+    """Yield the parts of a proof that are rendered on their own line."""
     for part in proof.parts:
         if isinstance(part.formula, And) and part.candidate is None:
             yield from _visible_parts(part)

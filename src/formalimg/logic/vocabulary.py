@@ -26,8 +26,7 @@ def _fold_case(word: str) -> str:
 
 _FOLDER = Path(__file__).parent / "vocabularies"
 
-VARIABLE = "variable"
-"""The kind of an argument that must be a variable; every other kind names a list of words."""
+VARIABLE = "variable"  # The kind of an argument that must be a variable; every other kind names a list of words
 
 
 class VocabularyError(FormalimgError):

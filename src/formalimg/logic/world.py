@@ -62,10 +62,7 @@ class WorldGroup(Protocol):
         """Return the truth tables of supported binary predicates, by world, first object and second object."""
 
     def sets(self, atoms: Collection[tuple[str, str | None]]) -> NDArray[np.bool] | None:
-        """Return the truth tables of unary predicates, by world, atom and object.
-
-        None if each world has to be asked.
-        """
+        """Return the truth tables of unary predicates, by world, atom and object."""
 
 
 class DistinguishingWorld:
@@ -115,7 +112,6 @@ class DistinguishingWorld:
 
 
 def _different_objects(objects: int, among: int) -> int:
-    """Return the objects in `among` that differ from at least one object in `objects`."""
     return among & ~objects if objects.bit_count() < 2 else among
 
 
@@ -187,9 +183,7 @@ class WorldQuery:
 MAX_ROWS = 100_000
 """The maximum rows that are examined for one table; above it, the formula is decided value by value instead."""
 
-Domains: TypeAlias = dict[str, int]
-"""The values that each variable can still take, as bit sets."""
-
+Domains: TypeAlias = dict[str, int]  # The values that each variable can still take, as bit sets
 _Filter: TypeAlias = Callable[[list[int], int], int]
 """Returns, of the values of one variable, those that fit the values of the variables before it."""
 
@@ -279,10 +273,7 @@ Relation: TypeAlias = RelationTable | AtomRelation
 def join(
     relations: Sequence[Relation], variables: tuple[str, ...], domains: Domains, query: WorldQuery
 ) -> RelationTable:
-    """Join relations into a table over the variables, restricted to their domains.
-
-    Each examined row costs one step, plus one for every four relations and variables.
-    """
+    """Join relations into a table over the variables, restricted to their domains."""
     if not variables:
         return RelationTable((), {(): 1})
     places = {name: index for index, name in enumerate(variables)}

@@ -26,9 +26,7 @@ from formalimg.runs.plan import judge_key
 from formalimg.runs.progress import Progress
 from formalimg.types import Judge
 
-_MAX_BYTES = 1_000_000
-"""As much of the file is read: a run folder may come from anywhere."""
-
+_MAX_BYTES = 1_000_000  # As much of the file is read: a run folder may come from anywhere
 _NOTHING_BEGUN = "(nothing was begun; --no-preflight, in Python preflight=False, skips this check)"
 
 

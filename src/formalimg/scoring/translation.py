@@ -14,9 +14,8 @@ from formalimg._util.record_files import read_records
 from formalimg._util.text import truncate
 from formalimg.benchmarks.prompt_formulas import MAX_READ
 from formalimg.errors import FormalimgError
-from formalimg.language.free_english import read_free_english
+from formalimg.language.free_english import find_unknown_nouns, read_free_english
 from formalimg.language.lexicon import WordingError
-from formalimg.language.open_nouns import find_unknown_nouns
 from formalimg.language.parser import understand
 from formalimg.logic.checks import check
 from formalimg.logic.parser import try_parse

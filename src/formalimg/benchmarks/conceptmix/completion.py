@@ -31,18 +31,10 @@ from formalimg.benchmarks.conceptmix.plausibility import (
 )
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundObject, SpatialRelation
 
-_MAX_TRIALS = 300
-"""How many placements to try before choosing greedily, relation by relation."""
-
-_MAX_GREEDY = 100
-"""How many placements of a relation to look at when choosing greedily."""
-
-_MAX_ADDED = 3
-"""Maximum number of reference objects; what they cannot resolve is left to `conflicts` to report."""
-
-_SHORTLIST = 8
-"""How many reference objects are examined closely."""
-
+_MAX_TRIALS = 300  # How many placements to try before choosing greedily, relation by relation
+_MAX_GREEDY = 100  # How many placements of a relation to look at when choosing greedily
+_MAX_ADDED = 3  # Maximum number of reference objects; what they cannot resolve is left to `conflicts` to report
+_SHORTLIST = 8  # How many reference objects are examined closely
 _CONSTRAINED_FIRST = frozenset({"inside", "top", "bottom", "outside", "above", "below"})
 """Relations that few pairs of objects can be in; they are placed first."""
 

@@ -15,9 +15,7 @@ from formalimg.benchmarks.conceptmix.words import function_words, lexicon_entry,
 
 _Found = TypeVar("_Found")
 
-Phrase: TypeAlias = tuple[str, ...]
-"""A phrase as its tokens."""
-
+Phrase: TypeAlias = tuple[str, ...]  # A phrase as its tokens
 _WORD = re.compile(r"[^\W_]+|[.,;:!?()]")
 _PARTING = str.maketrans(dict.fromkeys("-‐‑‒–—_/’'\"“”‘", " "))
 
@@ -29,8 +27,7 @@ class PhraseMeaning(NamedTuple):
     hinted: bool = False
 
 
-PhraseMeanings: TypeAlias = tuple[PhraseMeaning, ...]
-"""All meanings of a phrase; empty if it names something else."""
+PhraseMeanings: TypeAlias = tuple[PhraseMeaning, ...]  # All meanings of a phrase; empty if it names something else
 
 
 def split_tokens(text: str) -> Phrase:
@@ -109,9 +106,7 @@ def concept_phrases(concept: Concept) -> tuple[tuple[Phrase, bool], ...]:
     return tuple((split_tokens(text), False) for text in texts) + tuple((split_tokens(text), True) for text in hints)
 
 
-PUNCTUATION = frozenset(".,;:!?()")
-"""Punctuation tokens."""
-
+PUNCTUATION = frozenset(".,;:!?()")  # Punctuation tokens
 _ENDS = frozenset(".!?")
 _GLUE = ("and", ",")
 _OF_COLOUR = {"color", "colour", "colored", "coloured", "painted"}

@@ -59,8 +59,7 @@ class Conflict(NamedTuple):
     detail: str
 
 
-Containers: TypeAlias = Mapping[int, frozenset[int]]
-"""All containers of an object, direct or not, by its id."""
+Containers: TypeAlias = Mapping[int, frozenset[int]]  # All containers of an object, direct or not, by its id
 
 
 def find_conflicts(binding: Binding) -> tuple[Conflict, ...]:

@@ -22,15 +22,12 @@ from formalimg.benchmarks.synthesis import SampledItems, Synthesis, SynthesisPla
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
-VERSION = "3"
-"""Version of the default suite; raise it whenever a change gives other items."""
-
+VERSION = "3"  # Version of the default suite; raise it whenever a change gives other items
 _DRAWS = "1"
 """Part of all seeds. It stays, so that another version asks for the same concepts, except where they are rejected."""
 
 _MAX_DRAWS = 1000
-_WORDINGS = 5
-"""Wordings that are tried before other concepts are drawn."""
+_WORDINGS = 5  # Wordings that are tried before other concepts are drawn
 
 
 def content_key(spec: ConceptSpec) -> Hashable:

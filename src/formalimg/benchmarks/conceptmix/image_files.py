@@ -31,8 +31,7 @@ _SAMPLE = re.compile(r"(.*)_([0-9]{1,9})", re.DOTALL)
 _PUBLISHED_ID = re.compile(r"k([0-9]{1,9})-([0-9]{1,9})")
 _MAX_NAME = 50
 _SHOWN = 6
-_NOT_WANTED = ""
-"""The item of images whose prompt is that of a wanted item which has its own: no item is called so."""
+_NOT_WANTED = ""  # The item of images whose prompt is that of a wanted item which has its own: no item is called so
 
 
 class ConceptImageName(NamedTuple):

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
 from formalimg.judges.base import LoadedImage
-from formalimg.judges.chat_judge import NoValidAnswer, total_cost
+from formalimg.judges.chat_judge import Followed, NoValidAnswer, PublishedJudge, WordAnswer, attach_image, total_cost
 from formalimg.judges.factory import open_chat, open_published_chat, require_chat
-from formalimg.judges.published_protocol import Followed, PublishedJudge, WordAnswer, attach_image
 from formalimg.judges.question_judge import REQUESTS, AskedQuestion, YesNoJudge, combine_answers
 from formalimg.models.base import Message
 from formalimg.types import ChatModel, Item, Judge, Part, Setting, Unscored, Verdict

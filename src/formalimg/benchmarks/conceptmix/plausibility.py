@@ -26,9 +26,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from formalimg.benchmarks.conceptmix.spec import BoundObject, SpatialRelation
 
-FAR_FETCHED = 3
-"""Implausibility from which a relation should go to other objects."""
-
+FAR_FETCHED = 3  # Implausibility from which a relation should go to other objects
 PLACES = frozenset({"table", "room", "outdoors"})
 
 
@@ -41,8 +39,7 @@ class SizeScale(NamedTuple):
 
 
 SCALES = {None: SizeScale(0.7, 1.0, 1.0), "tiny": SizeScale(0.02, 0.5, 0.2), "huge": SizeScale(2.0, 50.0, 5.0)}
-ANY_SCALE = SizeScale(0.02, 50.0, 1.0)
-"""For size words of a user's own, such as "miniature"."""
+ANY_SCALE = SizeScale(0.02, 50.0, 1.0)  # For size words of a user's own, such as "miniature"
 
 
 @dataclass(frozen=True)

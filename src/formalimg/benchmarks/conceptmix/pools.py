@@ -46,8 +46,7 @@ class Pool:
         return "easy" if value in self.easy else "hard" if value in self.hard else None
 
 
-Pools: TypeAlias = Mapping[Category, Pool]
-"""All concepts by category; every category is present."""
+Pools: TypeAlias = Mapping[Category, Pool]  # All concepts by category; every category is present
 
 
 _KEYS = ("values", "statement", "of_people", "sentences", "official_code", "easy", "hard")

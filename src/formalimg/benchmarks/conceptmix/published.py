@@ -55,10 +55,8 @@ from formalimg.benchmarks.record import ItemFindings, RepeatedFields, parse_leni
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
-_REPLACED = "\ufffd"
-"""What stands in place of bytes that are no text."""
-_UNKNOWN = "unknown"
-"""Stands for a concept that has a category but no name."""
+_REPLACED = "\ufffd"  # What stands in place of bytes that are no text
+_UNKNOWN = "unknown"  # Stands for a concept that has a category but no name
 _MAX_INDEX = 10**9
 _SENTENCES = re.compile(r"\d+_sentences_k=(\d+)\.json")
 

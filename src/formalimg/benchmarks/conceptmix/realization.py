@@ -38,8 +38,7 @@ from formalimg.benchmarks.conceptmix.words import (
 
 _LONG_LIST = 3
 _MANY_ADJECTIVES = 3
-_LONG_SENTENCE = 22
-"""Sentences that have more words together are not joined."""
+_LONG_SENTENCE = 22  # Sentences that have more words together are not joined
 
 
 def write_prompt(concepts: Sequence[BoundConcept], binding: Binding, rng: random.Random) -> str:

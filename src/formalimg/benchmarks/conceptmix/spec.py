@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from formalimg.drawing.brief import SceneBrief
 
 Category: TypeAlias = Literal["object", "color", "number", "shape", "size", "texture", "spatial", "style"]
-CATEGORIES: tuple[Category, ...] = get_args(Category)
-"""The categories of visual concepts."""
-
+CATEGORIES: tuple[Category, ...] = get_args(Category)  # The categories of visual concepts
 ATTRIBUTES: tuple[Category, ...] = ("color", "number", "shape", "size", "texture")
 """Categories that describe one object; an object has at most one concept of each."""
 
@@ -26,8 +24,7 @@ NO_CATEGORY = cast(Category, "question")
 Judges pass the category on as the kind of a part, and do nothing else with it.
 """
 
-OPEN = "?"
-"""Placeholder in the JSON of a binding for an object that is still to be chosen."""
+OPEN = "?"  # Placeholder in the JSON of a binding for an object that is still to be chosen
 
 
 class BindingError(FormalimgError, ValueError):

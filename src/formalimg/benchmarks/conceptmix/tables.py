@@ -70,8 +70,7 @@ _BY_VALUE = _Grouping(
     ("category", "value", "band"), lambda answer: (answer.category, answer.value, _find_difficulty(answer))
 )
 
-_AVERAGED = "averaged"
-"""The label of means over runs, or over categories, as in Figure 4 on the web page of ConceptMix."""
+_AVERAGED = "averaged"  # The label of means over runs, or over categories, as in Figure 4 on the web page of ConceptMix
 _AVERAGED_NOTE = (
     f" {_AVERAGED}: the mean of the rates above it, each counting the same; over categories, without object, which "
     "the authors' figure does not have."

@@ -7,7 +7,6 @@ depth (in front of, behind) and verbs are not: such questions have no formula.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
@@ -70,7 +69,8 @@ def question_formula(question: GraphQuestion) -> Formula | None:
         return parse(f"(exists ?x (Is ?x '{find_singular(match['things'])}'))")
     if match := _RELATED.fullmatch(text):
         first, second = (
-            f"(Is ?{name} '{find_singular(match[group])}')" for name, group in (("x", "first"), ("y", "second"))
+            f"(Is ?{name} '{find_singular(match[group])}')"
+            for name, group in zip("xy", ("first", "second"), strict=True)
         )
         # One condition after the other: a strict forall needs something that its own condition is about.
         of_all = f"(forall ?y (implies {second} ({_POSITIONS[match['how']]} ?x ?y)))"
@@ -97,15 +97,7 @@ def _formula_classes(formula: Formula | None) -> tuple[str, ...]:
 
 def is_decidable(item: Item[QuestionSpec]) -> bool:
     """Return whether boxes and colours decide every question of an item."""
-    return bool(item.spec.questions) and all(question_formula(question) is not None for question in item.spec.questions)
-
-
-def count_decided(items: Iterable[Item[QuestionSpec]]) -> Counter[DecidedBy]:
-    """Return the cumulative number of items decidable with each kind of information, in order."""
-    order = get_args(DecidedBy)
-    last = (max((order.index(decided_by(question)) for question in item.spec.questions), default=0) for item in items)
-    needed = Counter(last)
-    return Counter({kind: sum(needed[n] for n in range(index + 1)) for index, kind in enumerate(order)})
+    return bool(item.spec.questions) and None not in map(question_formula, item.spec.questions)
 
 
 class ComparedAnswer(NamedTuple):
@@ -132,8 +124,7 @@ def compare_answers(
     Args:
         item: the item.
         scene: what a grounder found in the image.
-        judged: whether the judge gave the expected answer, by the words of the questions, as the parts of a verdict
-            are named.
+        judged: whether the judge gave the expected answer, by the words of each question.
         unknown: classes that the grounder cannot look for; questions about them are not decided.
     """
     compared = []

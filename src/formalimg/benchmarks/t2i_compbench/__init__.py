@@ -7,8 +7,7 @@ from formalimg._util.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from formalimg.benchmarks.t2i_compbench.composition import find_noun_phrases
-    from formalimg.benchmarks.t2i_compbench.formulas import translated_shares
+    from formalimg.benchmarks.t2i_compbench.composition import find_noun_phrases, translated_shares
     from formalimg.benchmarks.t2i_compbench.rule import official_verdict
 
 __all__ = [

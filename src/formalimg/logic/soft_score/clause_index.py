@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from formalimg.logic.soft_score.payoffs import TruthTables
 
 
-Scope: TypeAlias = tuple[int, ...]
-"""Indices of variables, in the order of the prefix."""
-
-Broadcast: TypeAlias = tuple[slice | None, ...]
-"""A numpy index that broadcasts a table over more variables than it has."""
+Scope: TypeAlias = tuple[int, ...]  # Indices of variables, in the order of the prefix
+Broadcast: TypeAlias = tuple[slice | None, ...]  # A numpy index that broadcasts a table over more variables than it has
 
 
 class LiteralKey(NamedTuple):
@@ -214,13 +211,7 @@ class ClauseEvaluator:
         self.bound = {name: VariableBinding(name, obj, scene.describe(obj)) for name, obj in play.items()}
 
     def evaluate(self, weighted: WeightedClause, indexed: IndexedClause, objects: Sequence[int]) -> ClauseResult:
-        """Evaluate a clause and return the result.
-
-        Args:
-            weighted: the clause.
-            indexed: the same, its variables by their indices.
-            objects: what the variables stand for, by their indices.
-        """
+        """Evaluate a clause and return the result."""
         clause, kind, weight, needed = weighted
         bindings = tuple([self.bound[name] for name in clause.names])
         for literal in indexed.literals:
@@ -266,10 +257,7 @@ class ClauseEvaluator:
 def evaluate_empty_scene(
     clauses: Sequence[WeightedClause], passed: bool, style: str | None, *, earns: bool = True
 ) -> tuple[ClauseResult, ...]:
-    """Evaluate clauses in an empty scene, where clauses about objects hold only if the whole formula does.
-
-    If `earns` is False because the formula requires objects, the other clauses do not count either.
-    """
+    """Evaluate clauses in an empty scene, where clauses about objects hold only if the whole formula does."""
     results = []
     for clause, kind, weight, _ in clauses:
         holds = passed or (

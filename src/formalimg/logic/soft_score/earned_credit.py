@@ -76,8 +76,7 @@ class LiteralCredit(NamedTuple):
     instances: tuple[InstanceCondition, ...] = ()  # the conditions of `forall`s for which there must be an instance
 
 
-ANY = LiteralCredit()
-"""Nothing else is required: the literal counts where it holds."""
+ANY = LiteralCredit()  # Nothing else is required: the literal counts where it holds
 
 
 class ClauseCredit(NamedTuple):
@@ -94,8 +93,7 @@ class ClauseCredit(NamedTuple):
         return LiteralCredit(classes if any(classes) else (), self.instances)
 
 
-NO_CREDIT_NEEDED = ClauseCredit({}, ())
-"""A clause counts where it holds."""
+NO_CREDIT_NEEDED = ClauseCredit({}, ())  # A clause counts where it holds
 
 
 def component_credits(
@@ -351,7 +349,6 @@ class _StrictExpander:
 
 
 def _count_expanded_literals(formula: Formula) -> int:
-    """Return the number of literals in the expanded formula."""
     match formula:
         case Atom():
             return 1

@@ -91,7 +91,6 @@ def _weight_without_variables(component: IndexedComponent, truth: GroupTruth) ->
 
 
 def _mentions_style(component: IndexedComponent) -> bool:
-    """Return whether any clause with variables also mentions the style."""
     return any(not literal.scope for clause in component.clauses for literal in clause.literals)
 
 
@@ -125,7 +124,6 @@ def _exists_picks(component: IndexedComponent, truth: GroupTruth) -> _GamePicks:
 
 
 def _condition_applies(bounds: ForallBounds, truth: GroupTruth, candidates: _Candidates) -> BoolArray:
-    """Return the scenes in which every candidate meets the condition of the `forall`."""
     fails = truth.rows(1, bounds.condition)
     fails = np.take_along_axis(fails, candidates[bounds.variable][:, None, :], 2)
     applies: BoolArray = np.logical_not(fails.any(axis=(1, 2)))
@@ -155,7 +153,6 @@ def _largest_table(selected: ClauseBatches, picks: _GamePicks, candidates: _Cand
 def _game_value(
     component: IndexedComponent, selected: ClauseBatches, truth: GroupTruth, picks: _GamePicks, candidates: _Candidates
 ) -> _Numbers:
-    """Return the value of the game in each scene."""
     absent = np.int32(-_absence_penalty(component)) * picks.missing
     tables: list[_Numbers] = [
         absent[:, variable] if kind == "exists" else np.zeros(candidates[variable].shape, np.int32)

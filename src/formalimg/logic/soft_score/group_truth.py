@@ -20,8 +20,7 @@ from formalimg.logic.world import World, WorldGroup
 
 Rows: TypeAlias = NDArray[np.intp]
 
-_Read: TypeAlias = Callable[[World, CountingObjects], int]
-"""Reads a set of objects from a world, as a bit set."""
+_Read: TypeAlias = Callable[[World, CountingObjects], int]  # Reads a set of objects from a world, as a bit set
 
 
 class _Rows:

@@ -25,11 +25,8 @@ from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Impl
 from formalimg.logic.variables import bound_variables, existential_block
 from formalimg.logic.world import MAX_ROWS
 
-MAX_CELLS = 4_000_000
-"""The maximum cells of a table over all scenes of a group."""
-
-_Scope: TypeAlias = tuple[int, ...]
-"""Numbers of variables, ascending: the axes of a table after that of the scenes."""
+MAX_CELLS = 4_000_000  # The maximum cells of a table over all scenes of a group
+_Scope: TypeAlias = tuple[int, ...]  # Numbers of variables, ascending: the axes of a table after that of the scenes
 
 
 class TooWideForGroupsError(Exception):
@@ -51,8 +48,7 @@ class _Group(NamedTuple):
     picks: Sequence[_Picks]
 
 
-_Compute: TypeAlias = Callable[[_Group], list[BoolArray]]
-"""Returns tables, all of which have to be true."""
+_Compute: TypeAlias = Callable[[_Group], list[BoolArray]]  # Returns tables, all of which have to be true
 
 
 class _Claim(NamedTuple):
@@ -254,13 +250,11 @@ class _Join(NamedTuple):
 
 
 def _any_along(table: BoolArray, axis: int) -> BoolArray:
-    """Reduce a table along an axis by logical OR."""
     reduced: BoolArray = np.logical_or.reduce(table, axis=axis)
     return reduced
 
 
 def _plan_valid(variable: int) -> _Claim:
-    """Return a claim that restricts a variable to its valid candidates."""
     return _Claim(((variable,),), lambda group: [group.picks[variable].valid])
 
 

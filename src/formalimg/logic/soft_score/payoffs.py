@@ -16,9 +16,7 @@ from formalimg.logic.syntax import CREDIT_UNIT, DISTINCT, Count
 from formalimg.logic.variables import expand_distinct
 from formalimg.logic.world import DistinguishingWorld, OutOfStepsError, World
 
-MAX_AXES = 60
-"""The most variables of a table: numpy has 64 axes, some of which are for clauses and scenes."""
-
+MAX_AXES = 60  # The most variables of a table: numpy has 64 axes, some of which are for clauses and scenes
 NumberArray: TypeAlias = NDArray[np.integer | np.bool]
 BoolArray: TypeAlias = NDArray[np.bool]
 

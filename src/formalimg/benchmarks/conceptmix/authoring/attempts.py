@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 from formalimg.benchmarks.authoring.acceptance import AcceptedItems, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection
-from formalimg.benchmarks.authoring.task import AuthoringTask
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot
 from formalimg.benchmarks.conceptmix.authoring.checks import (
     caption_after_check,
     check_caption,

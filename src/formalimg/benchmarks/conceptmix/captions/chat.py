@@ -199,10 +199,8 @@ async def _await_result(caption: Caption, task: asyncio.Task[int | Unanswered]) 
 
 
 _CHARACTERS_PER_TOKEN = 4
-_SCHEMA_TOKENS = 150
-"""Tokens of the answer schema, roughly."""
-_ANSWER_TOKENS = 40
-"""Tokens of an answer, roughly; a reasoning model takes more."""
+_SCHEMA_TOKENS = 150  # Tokens of the answer schema, roughly
+_ANSWER_TOKENS = 40  # Tokens of an answer, roughly; a reasoning model takes more
 
 
 class CaptionEstimate(NamedTuple):

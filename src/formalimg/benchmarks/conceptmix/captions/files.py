@@ -24,8 +24,7 @@ from formalimg.errors import FormalimgError
 BITS: dict[Category, int] = {category: 1 << index for index, category in enumerate(CATEGORIES)}
 """The bit of each category in a mask, which stands for a set of categories."""
 
-MASKS = 1 << len(CATEGORIES)
-"""The number of different sets of categories."""
+MASKS = 1 << len(CATEGORIES)  # The number of different sets of categories
 
 
 def categories_to_mask(categories: Iterable[Category]) -> int:

@@ -181,16 +181,13 @@ def _read_words(name: str) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-VERSION = 1
-"""Raised with every change of the lexicon or the rules."""
-
+VERSION = 1  # Raised with every change of the lexicon or the rules
 _TOKEN = re.compile(r"'s\b|-?[^\W\d_]+|\d+(?:[.,:/]\d+)*(?:[x×]\d+(?:\.\d+)?)?[^\W\d_]*|[^\w\s]")
 _MEASURE = re.compile(r"\d+(?:\.\d+)?(?:[x×]\d{1,3}(?:\.\d+)?)?(?:cm|ft|in|inch|inches)|\d{1,3}(?:\.\d+)?[x×]\d{1,3}")
 _COUNT = re.compile(r"[1-9]\d{0,2}")
 _CONJUNCTIONS = frozenset({",", "and", "or", "&", "/"})
 _BEFORE_NAMES = frozenset({"#", "$", "€", "£", "-", "№", "."})
-_MAX_DISTANCE = 4
-"""How many words a noun may be away from its adjective or number: "two very small red cats"."""
+_MAX_DISTANCE = 4  # How many words a noun may be away from its adjective or number: "two very small red cats"
 
 
 class CategoryMention(NamedTuple):

@@ -234,8 +234,7 @@ def _refuse_to_overwrite(source: Path, folder: Path | None) -> None:
             raise FormalimgError(f"{source} would be overwritten by its own results: choose another folder")
 
 
-_MAX_BAR = 40
-"""The length of the longest bar."""
+_MAX_BAR = 40  # The length of the longest bar
 
 
 def caption_study_table(study: CaptionStudy) -> ConsoleRenderable:

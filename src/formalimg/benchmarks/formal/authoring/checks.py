@@ -54,9 +54,7 @@ _REASON_OF: dict[str, Reason] = {
     "size": "too large",
 }
 
-_EFFORT = 0.3
-"""The formula is given up anyway; only the reason is still to be found."""
-
+_EFFORT = 0.3  # The formula is given up anyway; only the reason is still to be found
 _OTHER = "other"
 _SOMETHING_ELSE = Scene.of([SceneObject(_OTHER, Box(100, 100, 200, 200), _OTHER, _OTHER, _OTHER, (_OTHER,))], [])
 """An image of one object that no vocabulary knows."""
@@ -174,9 +172,7 @@ _CONVERSE = {"SmallerThan": "LargerThan"}
 _CONVERSE_IN_ENGLISH = {**_CONVERSE, "RightOf": "LeftOf", "Below": "Above"}
 """What plain English says either way. The rules of Knolling tell them apart, and so does the language of `realize`."""
 
-_WITNESSES = 3
-"""In how many scenes of each formula the other is tried: what differs mostly differs in the first."""
-
+_WITNESSES = 3  # In how many scenes of each formula the other is tried: what differs mostly differs in the first
 _MOST_FOR_A_PROOF = 4
 """Up to this K the solver is asked outright; the negation of a formula grows beyond all bounds with its variables."""
 
