@@ -229,7 +229,6 @@ class JudgedScene:
 
     @cached_property
     def _classes(self) -> dict[str, str]:
-        """The class of each variable, as stated by the clauses."""
         classes: dict[str, str] = {}
         for clause in filter(None, self.clauses):
             stated = [clause.claim] if clause.positive and isinstance(clause.claim, Atom) else []
@@ -345,11 +344,9 @@ class JudgedScene:
         return SceneSentence(f"only one {self._noun(claim.variables[0])} found", frozenset(candidates))
 
     def _noun(self, name: str) -> str:
-        """Return the noun for an object that the variable can be bound to."""
         return self.phrases.one(self._classes[name], self._rules.get(name, ()))
 
     def _unwanted(self, claim: Atom) -> SceneSentence | None:
-        """Build the sentence for an object with an unwanted property, or return None if it would be ambiguous."""
         objects = [self._binding[name] for name in claim.variables]
         if not self._is_true(claim, objects) or any(len(self._candidates(name)) > 1 for name in claim.variables):
             return None
@@ -392,7 +389,6 @@ class JudgedScene:
         return SceneSentence(text, frozenset([self._binding[name]]))
 
     def _relation(self, claim: Atom) -> SceneSentence | None:
-        """Build the sentence for a failed relation between two objects, or return None."""
         first, second = claim.variables
         firsts, seconds, phrase = self._candidates(first), self._candidates(second), self.phrases.predicate(claim)
         objects = (self._binding[first], self._binding[second])
@@ -433,6 +429,5 @@ def _list_conjuncts(count: Count) -> tuple[Atom, ...] | None:
 
 
 def _get_word(atom: Atom) -> str | None:
-    """Return the word argument of an atom such as `(Has ?x 'red')`, or None."""
     last = atom.arguments[-1]
     return last.text if isinstance(last, Value) else None

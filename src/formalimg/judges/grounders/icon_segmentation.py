@@ -205,7 +205,6 @@ _CHANNELS = 3
 
 
 def _compute_contrast(pixels: NDArray[np.uint8], background: tuple[int, int, int]) -> NDArray[np.uint8]:
-    """Return the absolute difference of each pixel channel from the background, with interleaved channels."""
     height, width, _ = pixels.shape
     levels = pixels.reshape(height, width * _CHANNELS)
     flat = np.tile(np.array(background, np.uint8), width)
@@ -364,7 +363,6 @@ def find_unexplained(components: Sequence[PixelBox], icons: Sequence[SmallIcon])
 
 @cache
 def _load_network() -> tuple[Weights, tuple[str, ...], tuple[str, ...]]:
-    """Return the weights, classes and colours of the network for small images."""
     with (files("formalimg.judges.grounders") / "small_icons.npz").open("rb") as file, np.load(file) as arrays:
         classes, colors = (tuple(str(word) for word in arrays[name]) for name in ("classes", "colors"))
         names = [name for name in arrays.files if name not in ("classes", "colors")]
