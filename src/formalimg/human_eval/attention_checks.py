@@ -81,21 +81,18 @@ class StudyRules:
         """The expected share of randomly answering raters who are not excluded."""
         return _pass_share(self.checks, self.allowed, self.guess_chance)
 
-    @property
-    def careful_kept(self) -> float:
-        """The expected share of careful raters, who miss one check in twenty, who are not excluded."""
-        return _pass_share(self.checks, self.allowed, 1 - _CARELESS)
-
     def in_words(self) -> str:
         """Describe the rules in one sentence, for the organiser and for the record."""
         fast = f", or whose median time for an image is under {self.min_seconds:g} s" if self.min_seconds else ""
         if not self.checks:
             share = 100 * (self.max_missed or 0.0)
             return f"Excluded are raters who miss more than {share:g} % of their attention checks{fast}."
+        clickers = _pass_share(self.checks, self.allowed, self.guess_chance)
+        careful = _pass_share(self.checks, self.allowed, 1 - _CARELESS)
         return (
             f"Excluded are raters who miss more than {self.allowed} of {self.checks} attention checks{fast}: of those "
-            f"who answer at random {100 * self.clickers_kept:.1f} % stay, of those who miss one check in twenty "
-            f"{100 * self.careful_kept:.1f} %."
+            f"who answer at random {100 * clickers:.1f} % stay, of those who miss one check in twenty "
+            f"{100 * careful:.1f} %."
         )
 
 
@@ -122,12 +119,10 @@ def min_checks(protocol: RatingProtocol) -> int:
 def usual_checks(images: int, protocol: RatingProtocol) -> int:
     """Return the default number of attention checks per rater for the given number of images.
 
-    Enough to distinguish careful raters from others, but at most one per two images in a short study, and at least one
-    in twenty tasks.
+    Enough to distinguish careful raters from others, but at most one per two images, and at least one in twenty tasks.
     """
-    return max(
-        ceil(images * CHECKS / (1 - CHECKS) - _ROUNDING), min(min_checks(protocol), ceil(images / _IMAGES_PER_CHECK))
-    )
+    share = ceil(images * CHECKS / (1 - CHECKS) - _ROUNDING)
+    return max(share, min(min_checks(protocol), ceil(images / _IMAGES_PER_CHECK)))
 
 
 def find_excluded(raters: Iterable[RaterSummary], rules: StudyRules | None) -> dict[str, str]:
@@ -179,16 +174,12 @@ def is_unrelated(rated: Item[object], prompted: Item[object], protocol: RatingPr
             except FormulaError:
                 return False
     rule = rating_rules(rated.suite).is_unrelated
-    if rule is None:
-        return protocol == "ab" and _share_no_word(rated.prompt, prompted.prompt)
-    return rule(rated, prompted, protocol)
-
-
-def _share_no_word(first: str, second: str) -> bool:
-    """Return whether the prompts share no word of three letters or more; False for scripts without word spacing."""
-    if any(letter >= _UNSPACED for letter in first + second):
+    if rule is not None:
+        return rule(rated, prompted, protocol)
+    prompts = (rated.prompt, prompted.prompt)
+    if protocol != "ab" or any(letter >= _UNSPACED for letter in "".join(prompts)):
         return False
-    stems = [{word.rstrip("s")[:_STEM] for word in _WORD.findall(text.lower())} - _COMMON for text in (first, second)]
+    stems = [{word.rstrip("s")[:_STEM] for word in _WORD.findall(text.lower())} - _COMMON for text in prompts]
     return all(stems) and not stems[0] & stems[1]
 
 
