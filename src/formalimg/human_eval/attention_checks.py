@@ -81,18 +81,21 @@ class StudyRules:
         """The expected share of randomly answering raters who are not excluded."""
         return _pass_share(self.checks, self.allowed, self.guess_chance)
 
+    @property
+    def careful_kept(self) -> float:
+        """The expected share of careful raters, who miss one check in twenty, who are not excluded."""
+        return _pass_share(self.checks, self.allowed, 1 - _CARELESS)
+
     def in_words(self) -> str:
         """Describe the rules in one sentence, for the organiser and for the record."""
         fast = f", or whose median time for an image is under {self.min_seconds:g} s" if self.min_seconds else ""
         if not self.checks:
             share = 100 * (self.max_missed or 0.0)
             return f"Excluded are raters who miss more than {share:g} % of their attention checks{fast}."
-        clickers = _pass_share(self.checks, self.allowed, self.guess_chance)
-        careful = _pass_share(self.checks, self.allowed, 1 - _CARELESS)
         return (
             f"Excluded are raters who miss more than {self.allowed} of {self.checks} attention checks{fast}: of those "
-            f"who answer at random {100 * clickers:.1f} % stay, of those who miss one check in twenty "
-            f"{100 * careful:.1f} %."
+            f"who answer at random {100 * self.clickers_kept:.1f} % stay, of those who miss one check in twenty "
+            f"{100 * self.careful_kept:.1f} %."
         )
 
 

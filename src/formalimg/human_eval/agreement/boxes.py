@@ -255,11 +255,7 @@ def box_study_tables(study: BoxStudy) -> Iterator[Table]:
     ]
     note = f"Boxes match if they overlap by {study.iou:g} or more. Intervals are {100 * study.confidence:g} %."
     yield build_headline("Grounder and raters", note, rows)
-    parts = {
-        **dict(by_level(study.by_level, level)),
-        **(study.by_run if len(study.by_run) > 1 else {}),
-        "all": overall,
-    }
+    parts = {**dict(by_level(study.by_level, level)), **(study.by_run if len(study.by_run) > 1 else {}), "all": overall}
     title = "Boxes: found and corrected"
     yield _build_accuracy_table(title, f"{_describe_study(study)} In percent, {intervals}.", parts, "result")
     classes = dict(list(study.by_class.items())[:_MAX_CLASSES])
