@@ -28,6 +28,16 @@ _YES_NO = {"1": True, "yes": True, "0": False, "no": False}
 _NUMBER = re.compile(r"0*[01]?(\.[0-9]*)?", re.ASCII)
 
 
+def natural_sort(names: Iterable[str]) -> list[str]:
+    """Return the distinct names in natural order, with rater-2 before rater-10."""
+
+    def key(name: str) -> tuple[list[tuple[int, str]], str]:
+        parts = re.split(r"([0-9]+)", name)
+        return [(int(part), "") if part.isdecimal() else (0, part) for part in parts], name
+
+    return sorted(set(names), key=key)
+
+
 class Vote(NamedTuple):
     """One rater's answer to a question about an image."""
 
