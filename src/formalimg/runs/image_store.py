@@ -249,21 +249,6 @@ def check_url(text: str) -> str:
     return text.rstrip("/")
 
 
-def _open_remote_root(url: str) -> tuple[Any, str]:
-    """Open the fsspec file system of a URL, and return it with the path on it."""
-    scheme = check_url(url).partition("://")[0]
-    try:
-        from fsspec.core import url_to_fs
-
-        system, root = url_to_fs(url)
-        return _SharedFolder() if scheme == "file" else system, root
-    except ImportError as error:
-        from formalimg._util.installing import install_line
-
-        command = install_line("stores", *filter(None, [LIBRARIES[scheme]]))
-        raise FormalimgError(f"images at {scheme}://… need more than is installed: {command}") from error
-
-
 class _ForeignPlaceError(PermissionError):
     """Raised when an image location lacks the marker of the run."""
 
@@ -409,7 +394,18 @@ class _RemoteImageStore(ImageStore):
 
     @property
     def _remote(self) -> tuple[Any, str]:
-        return _open_remote_root(self.url)
+        """The fsspec file system and the path on it."""
+        scheme = check_url(self.url).partition("://")[0]
+        try:
+            from fsspec.core import url_to_fs
+
+            system, root = url_to_fs(self.url)
+            return _SharedFolder() if scheme == "file" else system, root
+        except ImportError as error:
+            from formalimg._util.installing import install_line
+
+            command = install_line("stores", *filter(None, [LIBRARIES[scheme]]))
+            raise FormalimgError(f"images at {scheme}://… need more than is installed: {command}") from error
 
     @cached_property
     def _own_root(self) -> str:

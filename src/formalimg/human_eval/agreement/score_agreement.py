@@ -344,11 +344,17 @@ class HumanScoreStudy:
     ranks: RankAgreement  # for each level, the rank correlation of the runs' mean scores by raters and judge
     attention: RaterAttentionSummary | None = None  # progress and attention checks of the raters; None if unknown
 
+    @property
+    def kinds(self) -> list[tuple[str, ScoreGaps]]:
+        """The gaps of images scored by question and as a whole, as far as there are any."""
+        kinds = (("questions, summed up", self.questions), ("whole images", self.whole))
+        return [(title, gaps) for title, gaps in kinds if gaps is not None]
+
 
 def score_study_tables(study: HumanScoreStudy) -> Iterator[Table]:
     """Yield the tables of score gaps, rater agreement, pass decisions and score distributions."""
     intervals = interval_note(study.confidence)
-    kinds = _list_kinds(study)
+    kinds = study.kinds
     for title, gaps in kinds[:1]:
         yield scores_headline(
             f"Judge and raters: {title}",
@@ -375,11 +381,6 @@ def score_study_tables(study: HumanScoreStudy) -> Iterator[Table]:
         yield attention_table(study.attention)
     for title, gaps in kinds:
         yield _build_histogram_table(f"Distribution of differences: {title}", gaps.overall)
-
-
-def _list_kinds(study: HumanScoreStudy) -> list[tuple[str, ScoreGaps]]:
-    kinds = (("questions, summed up", study.questions), ("whole images", study.whole))
-    return [(title, gaps) for title, gaps in kinds if gaps is not None]
 
 
 def _describe_study(study: HumanScoreStudy) -> str:
@@ -438,7 +439,7 @@ def _build_histogram_table(title: str, gap: ScoreGap) -> Table:
 
 def score_study_rows(study: HumanScoreStudy) -> Iterator[Row]:
     """Yield the CSV rows of a human score study."""
-    for title, gaps in _list_kinds(study):
+    for title, gaps in study.kinds:
         yield from _figure_rows(gaps.overall, {"of": title})
         yield figure_row("r within levels", gaps.within_levels, of=title)
         for level, gap in gaps.by_level.items():
