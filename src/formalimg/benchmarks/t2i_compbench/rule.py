@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from formalimg.benchmarks.geneval.rule import DetectedBox, confident_boxes
+from formalimg.benchmarks.geneval.rule import RuleBox, confident_boxes
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.benchmarks.t2i_compbench.composition import (
     COMPOSITION_TASKS,
@@ -155,11 +155,11 @@ def position_score(relation: Relation, first: Sequence[float], second: Sequence[
 
 
 def _spatial_verdict(
-    placed: PlacedObjects, boxes: Mapping[str, Sequence[DetectedBox]], as_code: bool
+    placed: PlacedObjects, boxes: Mapping[str, Sequence[RuleBox]], as_code: bool
 ) -> CompositionVerdict:
     words = (placed.first, placed.second)
     labels = [find_class(word, counting=False) for word in words]
-    detected: list[DetectedBox | None] = [next(iter(boxes.get(label, ())), None) for label in labels]
+    detected: list[RuleBox | None] = [next(iter(boxes.get(label, ())), None) for label in labels]
     same = labels[0] == labels[1] and not as_code
     if same:  # two things of one class are two boxes; the published code takes one box for both
         detected[1] = next(iter(boxes.get(labels[1], ())[1:]), None)
@@ -183,7 +183,7 @@ def _spatial_verdict(
 def _numeracy_verdict(
     spec: QuestionSpec,
     counted: Sequence[CountedObject],
-    boxes: Mapping[str, Sequence[DetectedBox]],
+    boxes: Mapping[str, Sequence[RuleBox]],
     as_code: bool,
 ) -> CompositionVerdict:
     names = iter(question.question for question in spec.questions if question.category in (OBJECT, COUNT))
@@ -205,9 +205,9 @@ def _numeracy_verdict(
     return CompositionVerdict(all(check.score == 1 for check in checks), score, tuple(checks))
 
 
-def _drop_duplicates(boxes: Sequence[DetectedBox]) -> list[DetectedBox]:
+def _drop_duplicates(boxes: Sequence[RuleBox]) -> list[RuleBox]:
     """Remove boxes that almost coincide with, contain, or lie within a box of higher confidence."""
-    distinct: list[DetectedBox] = []
+    distinct: list[RuleBox] = []
     for box in boxes:
         if not any(_is_same(box.box, better.box) for better in distinct):
             distinct.append(box)
