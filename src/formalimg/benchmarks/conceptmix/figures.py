@@ -80,10 +80,7 @@ def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
 
 
 def run_figures(section: Section, comparison: Comparison) -> Iterator[Figure]:
-    """Yield figures comparing runs: easy and hard concepts, concept fractions, categories and values.
-
-    Categories and values are of images of one object and one more concept, and values also over all levels.
-    """
+    """Yield figures comparing runs: easy and hard concepts, concept fractions, categories and values."""
     suite, level = section.suite, section.suite.level
     if (panels := _easy_to_hard(section, comparison)).panels:
         yield panel_chart(f"{suite.name}-{suite.numbers_heading.lower()}-by-difficulty", panels)
@@ -217,7 +214,7 @@ def caption_figures(study: CaptionStudy) -> Iterator[Figure]:
         return
     note = f"Of the {total:,} captions that name an object, out of {study.captions:,}."
     together: dict[tuple[str, str], float] = {
-        pair: counts.together(*pair) / total for pair in product(CATEGORIES, repeat=2)
+        (first, second): counts.together(first, second) / total for first, second in product(CATEGORIES, CATEGORIES)
     }
     yield heat_map(
         "captions-together",

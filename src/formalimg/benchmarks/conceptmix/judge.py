@@ -46,10 +46,7 @@ def _find_concepts(item: Item[object]) -> Sequence[RequestedConcept] | Unscored:
 
 
 class QuestionJudge(YesNoJudge):
-    """Judge that asks a chat model one yes/no question for each requested concept.
-
-    By default each question is a conversation of its own, as published. An image passes if every answer is yes.
-    """
+    """Judge that asks a chat model a yes/no question for each concept, by default each in a conversation of its own."""
 
     def questions(self, item: Item[object]) -> int:
         """Return how many requests are sent per image of this item."""
@@ -71,10 +68,7 @@ class QuestionJudge(YesNoJudge):
 class PublishedQuestionJudge(PublishedJudge):
     """Judge by the published protocol: one request per question, and every answer other than yes counts as no.
 
-    One user message, the text before the image. Evidence, all plain data:
-
-    - `answers`: for each request, the question (`asked`) and the answer, word for word (`raw`);
-    - `served`: what was actually used by the last request, as far as the provider says.
+    Evidence: `answers`, for each request the question (`asked`) and the answer (`raw`), and `served`.
     """
 
     prompt_folder = Path(__file__).parent / "prompts"
@@ -148,10 +142,7 @@ def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
 
 
 def judge_drawn(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
-    """Return the verdict on a drawn scene, concept by concept.
-
-    Its evidence names under `unclear` the questions on which people would not agree: sizes between usual and tiny.
-    """
+    """Return the verdict on a drawn scene; people may not agree on the questions under `unclear` in its evidence."""
     spec = item.spec
     if not isinstance(spec, ConceptSpec) or not spec.concepts:
         return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
@@ -203,8 +194,8 @@ def _world_nouns() -> Iterator[WorldNoun]:
 def _world_phrases() -> Iterator[tuple[str, Meaning]]:
     pools = load_pools(profile="official-code")
     for item in drawn_catalog().classes:
-        forms = noun_forms(item)
-        yield from ((text.replace("-", " "), ("class", item)) for text in (*forms.one, *forms.many))
+        singular, plural, _ = noun_forms(item)
+        yield from ((text.replace("-", " "), ("class", item)) for text in (*singular, *plural))
     for category in ("color", "shape", "texture", "style"):
         kind = "material" if category == "texture" else category
         yield from ((value, (kind, value)) for value in pools[category].values)

@@ -67,11 +67,7 @@ class SpatialRelation:
 
 @dataclass(frozen=True)
 class Binding:
-    """An assignment of concepts to objects.
-
-    The objects that were drawn come first. Reference objects may follow: added because a relation needs two objects, or
-    because the size of an object that is alone in the image cannot be judged.
-    """
+    """An assignment of concepts to objects: those that were drawn, then added reference objects."""
 
     objects: tuple[BoundObject, ...]  # the objects; their ids are their positions, counted from 1
     style: str | None = None  # the style of the image; None if any will do
@@ -165,15 +161,15 @@ class ConceptSpec:
         cls, bound: Sequence[BoundConcept], statements: Sequence[str], questions: Sequence[str], binding: Binding
     ) -> ConceptSpec:
         """Build a spec from bound concepts, with a statement and a question for each."""
-        rows = zip(bound, statements, questions, strict=True)
-        return cls(tuple(RequestedConcept(*concept, *texts, ids) for (concept, ids), *texts in rows), binding)
+        texts = zip(bound, statements, questions, strict=True)
+        requested = (
+            RequestedConcept(*concept, statement, question, ids) for (concept, ids), statement, question in texts
+        )
+        return cls(tuple(requested), binding)
 
     @property
     def drawn(self) -> tuple[Concept, ...]:
-        """All concepts behind the prompt, in sampling order.
-
-        Of several styles the last is that of the binding, and it is the one that is asked for.
-        """
+        """All concepts behind the prompt, in sampling order."""
         requested = (concept.concept for concept in self.concepts if concept.category != NO_CATEGORY or concept.value)
         return self.order or (*self.unasked, *requested)
 
@@ -253,11 +249,7 @@ def last_style(concepts: Sequence[Concept]) -> str | None:
 
 
 def bound_concepts(concepts: Sequence[Concept], binding: Binding) -> tuple[BoundConcept, ...]:
-    """Bind each concept to the ids of its objects.
-
-    An object is about itself, an attribute about the object that has it, a spatial concept about the two that it
-    relates, and a style about none. The same attribute twice is about two objects, in the order of their ids.
-    """
+    """Bind each concept to the ids of its objects; an attribute that is there twice is about two objects."""
     # Equal concepts share an iterator, so that the second goes on where the first stopped.
     candidates = {concept: _candidate_ids(concept, concepts, binding) for concept in concepts}
     bound = []

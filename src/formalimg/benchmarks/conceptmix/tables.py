@@ -116,10 +116,7 @@ def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedR
 def _average_rows(
     rates: Mapping[tuple[str, ...], Mapping[str, tuple[Rate, Rate]]], runs: Sequence[str]
 ) -> Iterator[TableRow]:
-    """Yield rows of means over runs for each category, and over categories for each run, where there are several.
-
-    A second object is no category of the authors' figure.
-    """
+    """Yield rows of means over runs for each category, and over categories for each run, where there are several."""
     # Only over the same runs or categories: others would not compare.
     if len(runs) > 1:
         for labels, by_run in rates.items():

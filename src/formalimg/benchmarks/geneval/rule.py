@@ -1,8 +1,4 @@
-"""The authors' rule for detections: the verdict on an image and the reasons for failure.
-
-Two variants: the rule of the paper, and the strict one that trainers use as a reward (flow_grpo), in which a class must
-have exactly the number of boxes, with its graded score. `docs/reference/suites/geneval.md` states both.
-"""
+"""The authors' rule for detections, as in the paper and as trainers use it (flow_grpo): verdicts and reasons."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Scoring rules of T2I-CompBench: probabilities of noun phrases, and positions and counts of boxes.
-
-Pure functions on what a prompt asks for and what a model saw. `as_code` follows the published code where it does
-something else than the paper says; `docs/reference/suites/t2i-compbench.md` lists these places.
-"""
+"""Scoring rules of T2I-CompBench on noun phrases and boxes; `as_code` follows the published code where it differs."""
 
 from __future__ import annotations
 
@@ -181,10 +177,7 @@ def _spatial_verdict(
 
 
 def _numeracy_verdict(
-    spec: QuestionSpec,
-    counted: Sequence[CountedObject],
-    boxes: Mapping[str, Sequence[RuleBox]],
-    as_code: bool,
+    spec: QuestionSpec, counted: Sequence[CountedObject], boxes: Mapping[str, Sequence[RuleBox]], as_code: bool
 ) -> CompositionVerdict:
     names = iter(question.question for question in spec.questions if question.category in (OBJECT, COUNT))
     numbers = {label: len(_drop_duplicates(detected)) for label, detected in boxes.items() if detected}
