@@ -30,11 +30,17 @@ from formalimg.benchmarks.cfworld.judge import (
 )
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, WeightedQuestion
 from formalimg.judges.base import LoadedImage
-from formalimg.judges.chat_judge import NoValidAnswer
-from formalimg.judges.published_protocol import Followed, PublishedJudge, attach_image, parse_json, system_and_user
+from formalimg.judges.chat_judge import (
+    Followed,
+    NoValidAnswer,
+    PublishedJudge,
+    attach_image,
+    parse_json,
+    system_and_user,
+)
 from formalimg.models.base import Attachment, Message
 from formalimg.models.text_answer import TextAnswer
-from formalimg.types import ChatModel, Item, Unscored, Verdict
+from formalimg.types import ChatModel, Item, Setting, Unscored, Verdict
 
 ScoreFamily: TypeAlias = Literal["gemini", "qwen"]  # The published scorers differ in what they forgive
 FAMILIES: Mapping[Persona, ScoreFamily] = {"standard": "gemini", "strict": "qwen"}
@@ -161,7 +167,8 @@ class PublishedScoreJudge(PublishedJudge):
     """
 
     prompt_folder = Path(__file__).parent / "prompts" / "published"
-    rules = 2  # questions are headed as in the scorer of each family, and pairs are asked about by name
+    # Questions are headed as in the scorer of each family, and pairs are asked about by name.
+    rules: ClassVar[Mapping[str, Setting]] = {"protocol_rules": 2}
 
     def __init__(
         self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None, persona: str = "auto"

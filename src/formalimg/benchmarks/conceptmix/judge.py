@@ -15,10 +15,9 @@ from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.truth import DrawnConcept, concept_holds, concept_is_clear, size_items
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
-from formalimg.judges.chat_judge import NoValidAnswer, total_cost
+from formalimg.judges.chat_judge import Followed, NoValidAnswer, PublishedJudge, WordAnswer, attach_image, total_cost
 from formalimg.judges.factory import open_chat, open_published_chat, require_chat
 from formalimg.judges.preflight import BOTTLE, BOTTLE_AND_FORK, FORK, KnownDrawing, bottle_and_fork
-from formalimg.judges.published_protocol import Followed, PublishedJudge, WordAnswer, attach_image
 from formalimg.judges.question_judge import REQUESTS, AskedQuestion, YesNoJudge, combine_answers
 from formalimg.models.base import Message
 from formalimg.models.builtin.drawn_world import DrawnWorld, Meaning, MisreadRates, WorldNoun

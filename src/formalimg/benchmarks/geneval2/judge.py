@@ -13,7 +13,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import total_cost
 from formalimg.judges.factory import DETECTORS, open_grounder, require_chat
-from formalimg.judges.published_protocol import WordJudge, open_word_chat
+from formalimg.judges.question_judge import WordJudge, open_word_chat
 from formalimg.scenes.objects import SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import ChatModel, Grounder, Item, Judge, Setting, Unscored, Verdict

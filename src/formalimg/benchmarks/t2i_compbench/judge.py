@@ -25,9 +25,9 @@ from formalimg.judges.box_rules import (
     pixel_detections,
     read_color_options,
 )
-from formalimg.judges.chat_judge import check_option
+from formalimg.judges.chat_judge import WordAnswer, check_option
 from formalimg.judges.factory import DETECTORS, GROUNDER_OPTIONS, ICONS
-from formalimg.judges.published_protocol import WordAnswer, WordJudge, open_word_chat
+from formalimg.judges.question_judge import WordJudge, open_word_chat
 from formalimg.models.base import Answered
 from formalimg.models.options import Options
 from formalimg.models.pricing import Price, price_of

@@ -16,7 +16,7 @@ from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.outcomes import Reason, Rejection
 from formalimg.benchmarks.authoring.task import VERSION, clean_prompt
 from formalimg.benchmarks.cfworld.items import read_package_toml
-from formalimg.judges.published_protocol import system_and_user
+from formalimg.judges.chat_judge import system_and_user
 from formalimg.prompts import load_prompts, read_prompt
 
 Discipline: TypeAlias = Literal["physics", "biology", "chemistry", "geography", "sociology"]

@@ -18,7 +18,7 @@ from formalimg.benchmarks.conceptmix.pools import Pools
 from formalimg.benchmarks.conceptmix.questions import concept_statements
 from formalimg.benchmarks.conceptmix.sampling import bind_attributes, draw_concepts
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Concept, ConceptSpec, bound_concepts
-from formalimg.judges.published_protocol import WordAnswer, parse_json
+from formalimg.judges.chat_judge import WordAnswer, parse_json
 from formalimg.models.base import Message
 from formalimg.models.text_answer import TextAnswer
 from formalimg.prompts import load_prompts, read_prompt
