@@ -4,8 +4,8 @@ The steps (FormalImg, Definition 2 and appendix C.1): push negations down to the
 front; distribute what remains into clauses; clauses that share variables are a component. A counting quantifier stays
 where it is, as one literal, a *count*; its variables are linked by the atoms inside it, and each counts once for K.
 
-The prenex form is equivalent under the classical reading of `forall`, in scenes with objects. The strict reading depends
-on `implies`, which it no longer has: scenes are verified against the formula itself.
+The prenex form is equivalent under the classical reading of `forall`, in scenes with objects. The strict reading needs
+`implies`, which it no longer has: scenes are verified against the formula itself.
 """
 
 from __future__ import annotations
