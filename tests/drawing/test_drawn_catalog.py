@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.drawing.brief import BriefError, BriefObject, SceneBrief
 from formalimg.drawing.catalog import FRONT, CatalogError, drawn_catalog, read_catalog
 from formalimg.drawing.drawability import why_not_drawable
-from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.scene import BriefError, BriefObject, DrawnScene, SceneBrief
 from formalimg.scenes.objects import SceneError
 
 BOX = '<svg viewBox="0 0 20 10" data-other="teal"><rect width="20" height="10" fill="{body}"/></svg>'

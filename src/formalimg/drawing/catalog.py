@@ -110,8 +110,8 @@ class DrawnClass:
         """Return all states shown by the drawing, whether drawn over the icon or part of it."""
         variant = self.variant(states, carries=carries, contains=contains)
         drawn_over = [state for state in states if state not in (*self.variants, *self.shows)]
-        own = self.shows if variant is None else (variant, *self.also.get(variant, ()))
-        return tuple(dict.fromkeys([*drawn_over, *own]))
+        visible = self.shows if variant is None else (variant, *self.also.get(variant, ()))
+        return tuple(dict.fromkeys([*drawn_over, *visible]))
 
 
 @dataclass(frozen=True)
@@ -142,10 +142,10 @@ class DrawnCatalog:
 
     def entry(self, label: str) -> DrawnClass:
         """Return the drawing settings of a class."""
-        found = self.classes.get(label)
-        if found is None:
+        drawn_class = self.classes.get(label)
+        if drawn_class is None:
             raise CatalogError(f"there is no drawing of {label!r}: ask why_not_drawable before drawing")
-        return found
+        return drawn_class
 
     def word(self, kind: str, word: str) -> DrawnWord:
         """Return the limitations of a word; none for an unknown word."""
@@ -188,31 +188,31 @@ def read_catalog(folder: Traversable, icons_folder: Traversable) -> DrawnCatalog
 def _require_keys(kind: str, word: str, row: Mapping[str, Any]) -> None:
     if kind not in ("class", *WORD_KINDS):
         raise ValueError(f"[{kind}.{word}]: the kinds are class, {', '.join(WORD_KINDS)}")
-    known = _CLASS_KEYS if kind == "class" else _WORD_KEYS
-    unknown = sorted(set(row).difference(known))
+    allowed = _CLASS_KEYS if kind == "class" else _WORD_KEYS
+    unknown = sorted(set(row).difference(allowed))
     if unknown:
-        raise ValueError(f"[{kind}.{word}] has {unknown[0]!r}, which is none of {', '.join(sorted(known))}")
+        raise ValueError(f"[{kind}.{word}] has {unknown[0]!r}, which is none of {', '.join(sorted(allowed))}")
 
 
-def _merge(known: dict[str, Any], row: Mapping[str, Any], label: str) -> None:
+def _merge(settings: dict[str, Any], row: Mapping[str, Any], label: str) -> None:
     """Merge the settings of a class from another file, combining lists and tables and rejecting conflicting values."""
     for key, value in row.items():
-        if key not in known:
-            known[key] = value
+        if key not in settings:
+            settings[key] = value
         elif isinstance(value, list) and key in ("variants", "shows"):
-            known[key] = [*known[key], *value]
+            settings[key] = [*settings[key], *value]
         elif isinstance(value, dict):
-            known[key] = {**known[key], **value}
-        elif known[key] != value:
+            settings[key] = {**settings[key], **value}
+        elif settings[key] != value:
             raise ValueError(f"[class.{label}] has two values of {key!r}")
 
 
 def _class(label: str, row: Mapping[str, Any], icons_folder: Traversable) -> DrawnClass:
     undrawable = row.get("undrawable", {})
-    known = {*palette().colors, *palette().others}
+    tints = {*palette().colors, *palette().others}
     tint = row.get("tint", "gray")
-    if tint not in known:
-        raise CatalogError(f"the tint {tint!r} of {label!r} must be one of {', '.join(sorted(known))}")
+    if tint not in tints:
+        raise CatalogError(f"the tint {tint!r} of {label!r} must be one of {', '.join(sorted(tints))}")
     icon = row.get("icon", label)
     stem = icon.removeprefix(KNOLLING).replace(" ", "_")
     return DrawnClass(
@@ -245,19 +245,19 @@ def _number(value: Any) -> float:
     return float(value[0] if isinstance(value, list) else value)
 
 
-def _fractions(value: Any, count: int, what: str) -> Any:
+def _fractions(value: Any, count: int, subject: str) -> Any:
     if value is None:
         return None
     if not (isinstance(value, list) and len(value) == count and all(0 <= number <= 1 for number in value)):
-        raise CatalogError(f"the catalog: {what} must be {count} fractions of its box")
+        raise CatalogError(f"the catalog: {subject} must be {count} fractions of its box")
     return tuple(map(float, value))
 
 
-def _word(row: Mapping[str, Any], known: DrawnWord) -> DrawnWord:
+def _word(row: Mapping[str, Any], previous: DrawnWord) -> DrawnWord:
     undrawable = row.get("undrawable", {})
-    always = undrawable if isinstance(undrawable, str) else known.always
-    beside = {**known.beside, **({} if isinstance(undrawable, str) else undrawable)}
-    return DrawnWord(always, beside, tuple(dict.fromkeys([*known.removes, *row.get("removes", ())])))
+    always = undrawable if isinstance(undrawable, str) else previous.always
+    beside = {**previous.beside, **({} if isinstance(undrawable, str) else undrawable)}
+    return DrawnWord(always, beside, tuple(dict.fromkeys([*previous.removes, *row.get("removes", ())])))
 
 
 @cache

@@ -13,14 +13,13 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.drawing.coverage import coverage
 from formalimg.drawing.facts import DrawnFacts, Fact
 from formalimg.drawing.icon import Icon, PixelFrame, palette
-from formalimg.drawing.icon_drawing import icon_drawing
-from formalimg.drawing.layout_look import DrawnLook, StandingPlace
-from formalimg.drawing.outline import silhouette_mask
+from formalimg.drawing.layout_model import DrawnLook, StandingPlace
+from formalimg.drawing.outline import coverage, silhouette_mask
 from formalimg.drawing.render import paint_object
 from formalimg.drawing.space import OCCLUSION
+from formalimg.drawing.svg import icon_drawing
 from formalimg.scenes.objects import CANVAS, Box
 
 _PITCH = 4  # The side of a cell of the canvas on which pixels are compared, in thousandths
@@ -72,8 +71,8 @@ class ContactCheck:
         return {number: facts for number, facts in fronts.items() if len(facts) > 1}
 
     def _covers(self, front: int, back: int) -> bool:
-        one, other = self._painted(front), self._painted(back)
-        return bool((one & other).sum() >= _LEAST_COVERED * min(one.sum(), other.sum()))
+        front_cells, back_cells = self._painted(front), self._painted(back)
+        return bool((front_cells & back_cells).sum() >= _LEAST_COVERED * min(front_cells.sum(), back_cells.sum()))
 
     def _stands(self, thing: int, carrier: int) -> bool:
         """Return whether the carrier is painted under most of the object's feet, on both sides of its centre."""
@@ -93,14 +92,14 @@ class ContactCheck:
 
     def _is_held(self, holder: int, thing: int) -> bool:
         """Return whether an object touches a visible hand of its holder without hiding the holder."""
-        body, held = self._painted(holder), self._painted(thing)
+        body, thing_cells = self._painted(holder), self._painted(thing)
         box = self._boxes[holder]
         width, height = box.xmax - box.xmin, box.ymax - box.ymin
         reach = max(10.0, _GRASP * max(width, height))
         for x, y in self._looks[holder].hands:
             near = _disc(box.xmin + x * width, box.ymin + y * height, reach)
-            if (held & near).any() and (body & near).any():
-                return not self._hides(held, body)
+            if (thing_cells & near).any() and (body & near).any():
+                return not self._hides(thing_cells, body)
         return False
 
     def _is_inside(self, thing: int, container: int) -> bool:
@@ -108,8 +107,8 @@ class ContactCheck:
         total = content.sum()
         front = self._painted(container, True) if self._looks[container].front is not None else np.zeros_like(content)
         least = _VISIBLE if self._facts.objects[thing].shape is None else _VISIBLE_SHAPE
-        seen = (content & ~front).sum() >= least * total
-        return bool(total and seen and (content & around).sum() >= _WITHIN * total)
+        is_visible = (content & ~front).sum() >= least * total
+        return bool(total and is_visible and (content & around).sum() >= _WITHIN * total)
 
     def _hides(self, thing: _Cells, carrier: _Cells) -> bool:
         return bool((thing & carrier).sum() > _HIDDEN * carrier.sum())
@@ -168,8 +167,8 @@ def standing_place(icon: Icon, height: float, count: int = 1) -> StandingPlace:
     deepest = min(3, count) * _DEEPEST
     places = [_place_at(cells, height + step / 100) for step in range(round(100 * deepest))]
     broad = min(_BROADEST, count * _BROAD)
-    widest = max(place.right - place.left for place in places)
-    return next(place for place in places if place.right - place.left >= min(broad, 0.8 * widest))
+    widest = max(line.right - line.left for line in places)
+    return next(line for line in places if line.right - line.left >= min(broad, 0.8 * widest))
 
 
 @cache
@@ -183,9 +182,11 @@ def grip_places(icon: Icon) -> tuple[tuple[float, float], tuple[float, float]]:
     rows, columns = np.nonzero(cells[top:bottom])
     if not len(rows):
         return (0.1, 0.5), (0.9, 0.5)
-    left, right = int(columns.argmin()), int(columns.argmax())
+    leftmost, rightmost = int(columns.argmin()), int(columns.argmax())
     height, width = cells.shape
-    first, last = ((float(columns[each]) / width, float(rows[each] + top) / height) for each in (left, right))
+    first, last = (
+        (float(columns[index]) / width, float(rows[index] + top) / height) for index in (leftmost, rightmost)
+    )
     return first, last
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formalimg.drawing.brief import SceneBrief
+from formalimg.drawing.scene import SceneBrief
 from formalimg.drawing.space import RECORD_OF, material_word, relation_word
 from formalimg.logic.parser import parse
 from formalimg.logic.syntax import Formula
@@ -39,9 +39,9 @@ class Fact(NamedTuple):
     @property
     def carried(self) -> tuple[int, int] | None:
         """The carried object and its carrier; None if the relation does not involve carrying."""
-        place = CARRIERS.get(RECORD_OF.get(self.predicate, ""))
+        position = CARRIERS.get(RECORD_OF.get(self.predicate, ""))
         ends = (self.first, self.second)
-        return None if place is None else (ends[1 - place], ends[place])
+        return None if position is None else (ends[1 - position], ends[position])
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class DrawnFacts:
     @property
     def records(self) -> frozenset[SceneRelation]:
         """The relations that must be recorded in the scene."""
-        kept = [fact for fact in self.facts if fact.predicate in RECORD_OF]
-        return frozenset(SceneRelation(RECORD_OF[fact.predicate], fact.first, fact.second) for fact in kept)
+        recorded = [fact for fact in self.facts if fact.predicate in RECORD_OF]
+        return frozenset(SceneRelation(RECORD_OF[fact.predicate], fact.first, fact.second) for fact in recorded)
 
 
 def brief_facts(brief: SceneBrief) -> DrawnFacts:
@@ -68,12 +68,12 @@ def brief_facts(brief: SceneBrief) -> DrawnFacts:
     objects: list[SceneObject] = []
     sizes: list[str | None] = []
     groups: list[list[int]] = []
-    for wanted in brief.objects:
-        material = None if wanted.material is None else material_word(wanted.material)
-        groups.append(list(range(len(objects), len(objects) + wanted.number)))
-        look = SceneObject(wanted.item, NO_BOX, wanted.color, material, wanted.shape, wanted.states)
-        objects += [look] * wanted.number
-        sizes += [wanted.size] * wanted.number
+    for entry in brief.objects:
+        material = None if entry.material is None else material_word(entry.material)
+        groups.append(list(range(len(objects), len(objects) + entry.number)))
+        look = SceneObject(entry.item, NO_BOX, entry.color, material, entry.shape, entry.states)
+        objects += [look] * entry.number
+        sizes += [entry.size] * entry.number
     facts = []
     for relation in brief.relations:
         word = relation_word(relation.name)
@@ -90,9 +90,9 @@ def formula_facts(formula: Formula | str, seed: int = 0, crowd: int = 8) -> Draw
     """
     parsed = parse(formula) if isinstance(formula, str) else formula
     for instances in (2, 1):
-        found = _demanded(parsed, instances)
-        if found is not None and (instances == 1 or len(found.objects) <= crowd):
-            return found
+        facts_found = _demanded(parsed, instances)
+        if facts_found is not None and (instances == 1 or len(facts_found.objects) <= crowd):
+            return facts_found
     witness = solve_natural(parsed, seed=seed)
     if isinstance(witness, Unsatisfiable):
         return witness
@@ -147,7 +147,7 @@ def _conjoined(claim: GroundClaim) -> Iterator[GroundAtom | None]:
 
 
 def _repeats(words: Sequence[dict[str, list[str]]]) -> bool:
-    return any(len(set(found)) > 1 for kinds in words for kind, found in kinds.items() if kind != "state")
+    return any(len(set(attributes)) > 1 for kinds in words for kind, attributes in kinds.items() if kind != "state")
 
 
 def _look(label: str, words: dict[str, list[str]]) -> SceneObject:

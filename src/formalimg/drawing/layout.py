@@ -8,17 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from formalimg.drawing import shapes
-from formalimg.drawing.brief import SceneBrief
 from formalimg.drawing.catalog import FRONT, DrawnCatalog, drawn_catalog
-from formalimg.drawing.drawability import why_not_drawable
+from formalimg.drawing.drawability import why_not_drawable, with_surroundings
 from formalimg.drawing.facts import DrawnFacts, Fact, brief_facts, formula_facts
 from formalimg.drawing.icon import Icon
-from formalimg.drawing.layout_look import DrawnLook, LayoutAttempt
-from formalimg.drawing.layout_model import LayoutModel
-from formalimg.drawing.polylines import polylines
-from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.layout_model import DrawnLook, LayoutAttempt, LayoutModel
+from formalimg.drawing.scene import DrawnScene, SceneBrief
 from formalimg.drawing.space import OCCLUSION
-from formalimg.drawing.surroundings import with_surroundings
+from formalimg.drawing.svg import polylines
 from formalimg.drawing.truth import brief_concepts, concept_holds, verify_drawn
 from formalimg.logic.syntax import Formula
 from formalimg.scenes.objects import Box
@@ -123,7 +120,7 @@ def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
     from formalimg.drawing.contact import grip_places, standing_place
 
     carriers = Counter(fact.second for fact in facts.facts if fact.predicate in ("On", "OnTopOf"))
-    held = {fact.second for fact in facts.facts if fact.predicate == "Holding"}
+    held_objects = {fact.second for fact in facts.facts if fact.predicate == "Holding"}
     containers = {fact.second for fact in facts.facts if fact.predicate == "In"}
     looks = []
     for number, obj in enumerate(facts.objects):
@@ -139,7 +136,7 @@ def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
             rim = None  # a front that begins above the window is a wall around it
         height = entry.on if obj.shape is None else 0.0
         stand = standing_place(icon, height, carriers[number]) if number in carriers else None
-        grips = grip_places(icon) if number in held else ()
+        grips = grip_places(icon) if number in held_objects else ()
         looks.append(DrawnLook(entry, icon, front, rim, stand, entry.hands(variant), grips))
     return looks
 
@@ -176,8 +173,8 @@ def _painting_order(facts: DrawnFacts, boxes: Sequence[Box]) -> tuple[int, ...]:
 def _conflict(facts: DrawnFacts, looks: Sequence[DrawnLook], seed: int, fault: Fact | None) -> NoDrawing:
     """Return the relations that cannot be drawn together, or the relation that no pixels show."""
 
-    def impossible(kept: frozenset[int]) -> bool:
-        some = replace(facts, facts=tuple(facts.facts[number] for number in sorted(kept)))
+    def impossible(facts_kept: frozenset[int]) -> bool:
+        some = replace(facts, facts=tuple(facts.facts[number] for number in sorted(facts_kept)))
         return LayoutModel(some, looks, _PROOF, seed).solve() is None
 
     everything = frozenset(range(len(facts.facts)))
