@@ -143,7 +143,7 @@ def things_sheet() -> Image.Image:
 
 def material_sheet() -> Image.Image:
     """Render sample objects in every material, both uncoloured and in varying colours."""
-    cells = []
+    cells: list[Cell] = []
     for row, (material, names) in enumerate(_MATERIALS.items()):
         for column, name in enumerate(names.split()):
             color = None if column < _UNCOLORED else _color(row + 3 * column)

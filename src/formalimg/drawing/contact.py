@@ -95,9 +95,11 @@ class ContactCheck:
         body, thing_cells = self._painted(holder), self._painted(thing)
         box = self._boxes[holder]
         width, height = box.xmax - box.xmin, box.ymax - box.ymin
+        centers = (np.arange(CANVAS // _PITCH) + 0.5) * _PITCH
         reach = max(10.0, _GRASP * max(width, height))
         for x, y in self._looks[holder].hands:
-            near = _disc(box.xmin + x * width, box.ymin + y * height, reach)
+            hand_x, hand_y = box.xmin + x * width, box.ymin + y * height
+            near = (centers[None, :] - hand_x) ** 2 + (centers[:, None] - hand_y) ** 2 <= reach**2
             if (thing_cells & near).any() and (body & near).any():
                 return not self._hides(thing_cells, body)
         return False
@@ -137,11 +139,6 @@ def _on_canvas(cells: _Cells, frame: PixelFrame) -> _Cells:
     return canvas
 
 
-def _disc(x: float, y: float, radius: float) -> _Cells:
-    centers = (np.arange(CANVAS // _PITCH) + 0.5) * _PITCH
-    return np.asarray((centers[None, :] - x) ** 2 + (centers[:, None] - y) ** 2 <= radius**2)
-
-
 _CLEAR = 0.08
 """A place is clear if the carrier is not painted higher above it than this share of its height: no head, no back."""
 _LEAST_CLEAR = 0.3  # Clear places are preferred if they are this share of all places together
@@ -153,6 +150,13 @@ _DEEPEST = 0.12  # A place is looked for so far below the top, as a share of the
 _GRIP_ROWS = 0.5, 0.8  # A hand grasps a thing in this part of its height
 
 
+def _icon_cells(icon: Icon) -> _Cells:
+    width, height = round(400 * min(1.0, icon.aspect)), round(400 / max(1.0, icon.aspect))
+    frame = PixelFrame(0, 0, max(8, width), max(8, height))
+    silhouette = icon_drawing(icon, frame, palette().paints(None, "teal"), 2).silhouette
+    return silhouette_mask(silhouette, frame).cells[1:-1, 1:-1]
+
+
 @cache
 def standing_place(icon: Icon, height: float, count: int = 1) -> StandingPlace:
     """Return the line on which objects stand on an icon: its first broad part at or just below a height.
@@ -160,10 +164,7 @@ def standing_place(icon: Icon, height: float, count: int = 1) -> StandingPlace:
     The back of a horse is clear of its neck. No place on a chair is clear of its back: any part of the seat will do.
     On a round top things stand a little lower, in front of it: nothing stands on a single point.
     """
-    side = 400
-    frame = PixelFrame(0, 0, max(8, round(side * min(1.0, icon.aspect))), max(8, round(side / max(1.0, icon.aspect))))
-    silhouette = icon_drawing(icon, frame, palette().paints(None, "teal"), 2).silhouette
-    cells = silhouette_mask(silhouette, frame).cells[1:-1, 1:-1]
+    cells = _icon_cells(icon)
     deepest = min(3, count) * _DEEPEST
     places = [_place_at(cells, height + step / 100) for step in range(round(100 * deepest))]
     broad = min(_BROADEST, count * _BROAD)
@@ -174,10 +175,7 @@ def standing_place(icon: Icon, height: float, count: int = 1) -> StandingPlace:
 @cache
 def grip_places(icon: Icon) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the left and right grip points of an icon: the outermost points of its lower part."""
-    side = 400
-    frame = PixelFrame(0, 0, max(8, round(side * min(1.0, icon.aspect))), max(8, round(side / max(1.0, icon.aspect))))
-    silhouette = icon_drawing(icon, frame, palette().paints(None, "teal"), 2).silhouette
-    cells = silhouette_mask(silhouette, frame).cells[1:-1, 1:-1]
+    cells = _icon_cells(icon)
     top, bottom = (round(part * cells.shape[0]) for part in _GRIP_ROWS)
     rows, columns = np.nonzero(cells[top:bottom])
     if not len(rows):

@@ -244,11 +244,12 @@ def _drips(painted: Coverage, move: Callable[[float, float], Point], random: Ran
         half = size * random.uniform(0.026, 0.04)
         start = edge_y - painted.pen - half
         end = min(edge_y + size * random.uniform(0.08, 0.16), frame.top + frame.height - half - painted.pen)
-        x_left, x_right, waist = edge_x - half, edge_x + half, start + 2 * half
+        start_x, end_x, waist = edge_x - half, edge_x + half, start + 2 * half
         data = (
-            f"M{number_text(x_left - half, start)}C{number_text(x_left, start, x_left, start + half, x_left, waist)}"
-            f"L{number_text(x_left, end)}A{number_text(half, half)} 0 0 0 {number_text(x_right, end)}"
-            f"L{number_text(x_right, waist)}C{number_text(x_right, start + half, x_right, start, x_right + half, start)}"
+            f"M{number_text(start_x - half, start)}C{number_text(start_x, start, start_x, start + half, start_x, waist)}"
+            f"L{number_text(start_x, end)}A{number_text(half, half)} 0 0 0 {number_text(end_x, end)}"
+            f"L{number_text(end_x, waist)}"
+            f"C{number_text(end_x, start + half, end_x, start, end_x + half, start)}"
         )
         shine = polyline([(edge_x - half * 0.3, waist), (edge_x - half * 0.3, max(waist, end - half * 0.4))])
         parts.append(path_element(data, tones.body, tones.line, painted.pen))

@@ -29,17 +29,15 @@ _UPRIGHT_SHAPES = frozenset({"rectangle", "rectangular", "square"})
 """Shapes that leave windows and doors where they are."""
 
 
-class _Asked:
+class _Requested:
     """An object of a request: its class, and the required words of each kind."""
 
     def __init__(self, label: str) -> None:
         self.label = label
         self.words: list[tuple[str, str]] = []
 
-    @property
-    def shapes(self) -> list[str]:
-        """The required shapes."""
-        return [word for kind, word in self.words if kind == "shape"]
+    def words_of(self, kind: str) -> list[str]:
+        return [word for word_kind, word in self.words if word_kind == kind]
 
 
 def why_not_drawable(request: Formula | str | SceneBrief, catalog: DrawnCatalog | None = None) -> str | None:
@@ -47,16 +45,16 @@ def why_not_drawable(request: Formula | str | SceneBrief, catalog: DrawnCatalog 
 
     Whether the objects find a place together is decided by `solve_drawn`.
     """
-    known = catalog or drawn_catalog()
+    catalog = catalog or drawn_catalog()
     if isinstance(request, SceneBrief):
-        return next(_brief_problems(with_surroundings(request, known), known), None)
-    return next(_formula_problems(parse(request) if isinstance(request, str) else request, known), None)
+        return next(_brief_problems(with_surroundings(request, catalog), catalog), None)
+    return next(_formula_problems(parse(request) if isinstance(request, str) else request, catalog), None)
 
 
 def _brief_problems(brief: SceneBrief, catalog: DrawnCatalog) -> Iterator[str]:
     requested = []
     for entry in brief.objects:
-        obj = _Asked(entry.item)
+        obj = _Requested(entry.item)
         words = {"color": entry.color, "shape": entry.shape, "size": entry.size}
         obj.words = [(kind, word) for kind, word in words.items() if word is not None]
         if entry.material is not None:
@@ -81,7 +79,7 @@ def _brief_problems(brief: SceneBrief, catalog: DrawnCatalog) -> Iterator[str]:
     yield from _problems(requested, pairs, brief.style, catalog)
 
 
-def _size_problems(requested: list[_Asked], catalog: DrawnCatalog) -> Iterator[str]:
+def _size_problems(requested: list[_Requested], catalog: DrawnCatalog) -> Iterator[str]:
     """Yield the reasons why requested sizes cannot be recognised beside the other objects."""
     sizes = {obj.label: word for obj in requested for kind, word in obj.words if kind == "size"}
     references = {obj.label: catalog.classes.get(obj.label, _NOTHING).usual_length for obj in requested}
@@ -104,13 +102,13 @@ def _size_problems(requested: list[_Asked], catalog: DrawnCatalog) -> Iterator[s
 
 
 def _formula_problems(formula: Formula, catalog: DrawnCatalog) -> Iterator[str]:
-    objects: dict[str, _Asked] = {}
+    objects: dict[str, _Requested] = {}
     pairs, styles = [], []
     all_atoms = list(atoms(rename_apart(formula)))
     for atom in all_atoms:
         match atom.predicate, atom.arguments:
             case "Is", (Variable(name), Value(word)):
-                objects[name] = _Asked(word)
+                objects[name] = _Requested(word)
             case name, (Value(word),) if name == STYLE_PREDICATE:
                 styles.append(word)
     for atom in all_atoms:
@@ -128,7 +126,10 @@ _NOTHING = DrawnClass("", "", "gray")
 
 
 def _problems(
-    requested: list[_Asked], pairs: Iterable[tuple[str, _Asked, _Asked]], style: str | None, catalog: DrawnCatalog
+    requested: list[_Requested],
+    pairs: Iterable[tuple[str, _Requested, _Requested]],
+    style: str | None,
+    catalog: DrawnCatalog,
 ) -> Iterator[str]:
     for obj in requested:
         entry = catalog.classes.get(obj.label)
@@ -144,7 +145,7 @@ def _problems(
         yield from _style_problems(requested, style, catalog)
 
 
-def _relation_problems(predicate: str, first: _Asked, second: _Asked, catalog: DrawnCatalog) -> Iterator[str]:
+def _relation_problems(predicate: str, first: _Requested, second: _Requested, catalog: DrawnCatalog) -> Iterator[str]:
     prefix = _PLACES.get(predicate)
     holder = first if predicate == "Holding" else second
     entry = catalog.classes.get(holder.label, _NOTHING)
@@ -159,17 +160,17 @@ def _relation_problems(predicate: str, first: _Asked, second: _Asked, catalog: D
     elif predicate == "Holding" and not entry.hold:
         yield f"{predicate}: a {holder.label} has nothing to hold things with"
     elif predicate == "Holding":
-        variant = entry.variant(word for kind, word in first.words if kind == "state")
+        variant = entry.variant(first.words_of("state"))
         if not entry.hands(variant):
             yield f"Holding: a {holder.label} that is {variant} is drawn without a free hand or mouth"
-        elif first.shapes:
+        elif first.words_of("shape"):
             yield f"Holding: a shape bends the hand or mouth of a {holder.label} out of place"
-    elif predicate == "In" and not _UPRIGHT_SHAPES.issuperset(holder.shapes):
+    elif predicate == "In" and not _UPRIGHT_SHAPES.issuperset(holder.words_of("shape")):
         yield f"In: a shape hides the opening of a {holder.label}"
     elif predicate in ("In", "On", "OnTopOf"):
         variant = entry.container if predicate == "In" else entry.carrier
         variant_states = (variant, *entry.also.get(variant, ())) if variant else ()
-        states = [word for kind, word in holder.words if kind == "state" and word in (*entry.variants, *entry.shows)]
+        states = [word for word in holder.words_of("state") if word in (*entry.variants, *entry.shows)]
         wrong = next((state for state in states if variant and state not in variant_states), None)
         if wrong is not None:
             preposition = "inside" if predicate == "In" else "on"
@@ -178,7 +179,7 @@ def _relation_problems(predicate: str, first: _Asked, second: _Asked, catalog: D
         yield f"{predicate}: {limits.beside[first.label]}"
 
 
-def _word_problems(obj: _Asked, catalog: DrawnCatalog) -> Iterator[str]:
+def _word_problems(obj: _Requested, catalog: DrawnCatalog) -> Iterator[str]:
     entry = catalog.classes.get(obj.label, _NOTHING)
     words = [word for _, word in obj.words]
     for kind, word in obj.words:
@@ -191,12 +192,12 @@ def _word_problems(obj: _Asked, catalog: DrawnCatalog) -> Iterator[str]:
             yield f"{word}: there is no drawing of this {kind}"
         elif kind == "state" and word not in (*entry.variants, *entry.shows, *OVERLAY_STATES):
             yield f"{word}: there is no drawing of a {obj.label} in this state"
-    shape = next((word for kind, word in obj.words if kind == "shape"), None)
+    shape = next(iter(obj.words_of("shape")), None)
     if shape is not None and "black" in (
         words if any(kind in ("color", "material") for kind, _ in obj.words) else [entry.tint]
     ):
         yield f"{shape}: the lines of what is bent into a shape are not seen on black"
-    poses = [word for kind, word in obj.words if kind == "state" and word not in OVERLAY_STATES]
+    poses = [word for word in obj.words_of("state") if word not in OVERLAY_STATES]
     for first, second in pairwise(poses):
         if second not in entry.also.get(first, ()) and first not in entry.also.get(second, ()) and first != second:
             yield f"{second}: there is no drawing of a {obj.label} that is {first} as well"
@@ -210,7 +211,7 @@ def _drawn_words(kind: str, word: str) -> Container[str]:
     return by_kind.get(kind, (word,))
 
 
-def _style_problems(requested: list[_Asked], style: str, catalog: DrawnCatalog) -> Iterator[str]:
+def _style_problems(requested: list[_Requested], style: str, catalog: DrawnCatalog) -> Iterator[str]:
     limits = catalog.word("style", style)
     if limits.always is not None:
         yield f"{style}: {limits.always}"

@@ -31,8 +31,7 @@ _ATTEMPTS = (
 )
 """From comfortable to crowded: the first that works is taken."""
 
-_GRIPS = (0.6, 1.0, 0.3, 0.0)
-"""How much things in front hide, in layouts that are tried until they visibly cover what is behind."""
+_GRIPS = (0.6, 1.0, 0.3, 0.0)  # How much things in front hide, in layouts tried until they visibly do
 
 _TURNS = 3  # So many layouts of each kind are tried where things touch, until they do so in pixels
 _PROOF = _ATTEMPTS[-1]._replace(effort=0.05)
@@ -64,25 +63,25 @@ def solve_drawn(
         FormulaError: if a formula uses predicates that the axioms say nothing of.
         SolverLimitError: if a formula could be neither satisfied nor refuted.
     """
-    known = catalog or drawn_catalog()
-    reason = why_not_drawable(request, known)
+    catalog = catalog or drawn_catalog()
+    reason = why_not_drawable(request, catalog)
     if reason is not None:
         return NoDrawing(reason)
     if isinstance(request, SceneBrief):
-        facts = brief_facts(with_surroundings(request, known))
-        drawn = arrange(facts, seed=seed, catalog=known)
+        facts = brief_facts(with_surroundings(request, catalog))
+        drawn = arrange(facts, seed=seed, catalog=catalog)
         if isinstance(drawn, DrawnScene):
-            wrong = [each for each in brief_concepts(request) if not concept_holds(each, drawn, known)]
+            wrong = [concept for concept in brief_concepts(request) if not concept_holds(concept, drawn, catalog)]
             if wrong:
                 return NoDrawing(f"no layout shows {wrong[0].category} {wrong[0].value!r} beside everything else")
         return drawn
     drawn = NoDrawing("no layout was tried")
     for crowd in (8, 0):
-        found = formula_facts(request, seed, crowd)
-        if isinstance(found, Unsatisfiable):
-            return NoDrawing("it contradicts itself", tuple(map(str, found.conflict)))
-        drawn = arrange(found, seed=seed, catalog=known)
-        if isinstance(drawn, DrawnScene) and verify_drawn(request, drawn, known):
+        facts_or_proof = formula_facts(request, seed, crowd)
+        if isinstance(facts_or_proof, Unsatisfiable):
+            return NoDrawing("it contradicts itself", tuple(map(str, facts_or_proof.conflict)))
+        drawn = arrange(facts_or_proof, seed=seed, catalog=catalog)
+        if isinstance(drawn, DrawnScene) and verify_drawn(request, drawn, catalog):
             return drawn
     return drawn if isinstance(drawn, NoDrawing) else NoDrawing("no layout of drawable sizes shows all of it")
 
@@ -97,22 +96,18 @@ def arrange(facts: DrawnFacts, *, seed: int = 0, catalog: DrawnCatalog | None = 
     if twice is not None:
         return NoDrawing(f"a {facts.objects[twice].label} has one place, and is on, in or held by one thing at most")
     fault = None
+    hides = any(fact.predicate == OCCLUSION for fact in facts.facts)
+    grips = _GRIPS if hides else (0.0,) * (_TURNS if facts.records else 1)
     for attempt in _ATTEMPTS:
-        for turn, grip in enumerate(_grips(facts)):
+        for turn, grip in enumerate(grips):
             boxes = LayoutModel(facts, looks, attempt._replace(grip=grip), seed + turn).solve()
             if not isinstance(boxes, list):
                 continue
             fault = ContactCheck(facts, looks, boxes).find_fault()
             if fault is None:
-                return _drawn(facts, boxes)
+                objects = [replace(obj, box=box) for obj, box in zip(facts.objects, boxes, strict=True)]
+                return DrawnScene(Scene.of(objects, facts.records), facts.style, _painting_order(facts, boxes))
     return _conflict(facts, looks, seed, fault)
-
-
-def _grips(facts: DrawnFacts) -> tuple[float, ...]:
-    """Return the occlusion strength of each layout attempt of a kind."""
-    if any(fact.predicate == OCCLUSION for fact in facts.facts):
-        return _GRIPS
-    return (0.0,) * (_TURNS if facts.records else 1)
 
 
 def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
@@ -148,11 +143,6 @@ def _top(icon: Icon) -> float:
     return max(0.0, min(y for line in lines for _, y in line.points)) / icon.height
 
 
-def _drawn(facts: DrawnFacts, boxes: Sequence[Box]) -> DrawnScene:
-    objects = [replace(obj, box=box) for obj, box in zip(facts.objects, boxes, strict=True)]
-    return DrawnScene(Scene.of(objects, facts.records), facts.style, _painting_order(facts, boxes))
-
-
 def _painting_order(facts: DrawnFacts, boxes: Sequence[Box]) -> tuple[int, ...]:
     """Return the objects from back to front: objects higher in the image come first unless a relation forbids it."""
     before: dict[int, set[int]] = {number: set() for number in range(len(boxes))}
@@ -162,11 +152,10 @@ def _painting_order(facts: DrawnFacts, boxes: Sequence[Box]) -> tuple[int, ...]:
         elif (pair := fact.carried) is not None:
             before[pair[0]].add(pair[1])
     order: list[int] = []
-    left = sorted(before, key=lambda number: (boxes[number].ymax, number))
-    while left:
-        number = next((each for each in left if before[each] <= set(order)), left[0])
-        left.remove(number)
-        order.append(number)
+    remaining = sorted(before, key=lambda number: (boxes[number].ymax, number))
+    while remaining:
+        order.append(next((number for number in remaining if before[number] <= set(order)), remaining[0]))
+        remaining.remove(order[-1])
     return tuple(order)
 
 

@@ -57,10 +57,10 @@ class _ScenePainter:
             )
             for container in set(self.inside.values())
         }
-        for place, number in enumerate(order):
+        for index, number in enumerate(order):
             yield self._object(number, None)
             # Of nested containers the inner one is closed first.
-            closed = [container for container, end in last.items() if end == place]
+            closed = [container for container, end in last.items() if end == index]
             for container in sorted(closed, key=lambda number: -len(chains[number])):
                 obj = self.drawn.scene.objects[container]
                 if self._entry(container).paints_front(obj.shape, obj.states):
