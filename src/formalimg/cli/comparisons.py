@@ -8,8 +8,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
-import typer
-
+from formalimg.cli.commands import option
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -25,31 +24,23 @@ if TYPE_CHECKING:
 
 HumanRatingFiles: TypeAlias = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--human",
-        "--ratings",
-        metavar="STUDY|FILE",
-        help="Correct the judge by human ratings, and compare it with them: the folder of a study by `formalimg "
+    option(
+        "--human --ratings STUDY|FILE",
+        "Correct the judge by human ratings, and compare it with them: the folder of a study by `formalimg "
         "annotate`, or a CSV file with votes, scores, or ratings from 1 to 5; again for other runs.",
-        show_default=False,
     ),
 ]
 LabelFiles: TypeAlias = Annotated[
     list[Path] | None,
-    typer.Option(
-        metavar="FILE",
-        help="Correct the judge by human labels in a CSV file with the columns item, sample, label (yes or no), "
+    option(
+        "FILE",
+        "Correct the judge by human labels in a CSV file with the columns item, sample, label (yes or no), "
         "and run, where there are several.",
-        show_default=False,
     ),
 ]
 ExcludeInattentive: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        metavar="SHARE",
-        help="With --human: exclude raters who missed more than this share of their attention checks.",
-        show_default=False,
-    ),
+    option("SHARE", "With --human: exclude raters who missed more than this share of their attention checks."),
 ]
 
 

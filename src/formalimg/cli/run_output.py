@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 _MAX_SHOWN = 5
 
-warn = partial(echo, err=True)
-"""Print a line on standard error."""
+warn = partial(echo, err=True)  # Print a line on standard error
 
 
 def console_output() -> Output:

@@ -17,18 +17,10 @@ if TYPE_CHECKING:
     from formalimg.human_eval.protocol import RatingProtocol
     from formalimg.human_eval.study_extension import GrownStudy
 
-RATERS = 5
-"""Raters per image in the study of the FormalImg paper, for studies that replicate it."""
-
-LABELS = 100
-"""Labels that correct a judge to about ±8 points; of several runs, items."""
-
-_MAX_PAIRS = 3
-"""How many differences are announced: those that are the hardest to tell."""
-
-_MAX_NAME = 100
-"""Characters of the default name of a study."""
-
+RATERS = 5  # Raters per image in the study of the FormalImg paper, for studies that replicate it
+LABELS = 100  # Labels that correct a judge to about ±8 points; of several runs, items
+_MAX_PAIRS = 3  # How many differences are announced: those that are the hardest to tell
+_MAX_NAME = 100  # Characters of the default name of a study
 _ONE_RATER = (
     "One rater an image: for the same number of ratings, 500 images with one rater each have about 3.8 times less "
     "variance than 100 images with five."

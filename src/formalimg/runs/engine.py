@@ -22,7 +22,7 @@ from itertools import islice
 from formalimg.benchmarks.odd_records import NO_PROMPT
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, NotStartedError
-from formalimg.models.spending import Meter, advise_on_unknown_cost, open_meter
+from formalimg.models.pricing import Meter, advise_on_unknown_cost, open_meter
 from formalimg.runs.database import VerdictRow, cost_columns, verdict_row
 from formalimg.runs.inspection import ImageThreads, count_decoded_bytes, image_memory
 from formalimg.runs.messages import (

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from formalimg._util.text import visible
 from formalimg.errors import FormalimgError
-from formalimg.models.spending import Spending
+from formalimg.models.pricing import Spending
 
 
 class EarlierWork(NamedTuple):

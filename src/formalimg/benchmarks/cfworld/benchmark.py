@@ -102,7 +102,7 @@ class CfWorld(Benchmark):
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
         from formalimg.benchmarks.cfworld.tables import counterfactual_tables
 
-        return counterfactual_tables(self, runs, how)
+        return tuple(counterfactual_tables(self, runs, how))
 
     def run_figures(self, section: Section, comparison: Comparison) -> Iterator[Figure]:
         from formalimg.benchmarks.cfworld.figures import run_figures
