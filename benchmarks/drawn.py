@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from tools.draw_contact_sheets import style_sample
+
 from formalimg import load
 from formalimg.benchmarks.drawn_requests import drawn_request, undrawable_because
 from formalimg.drawing import styles
@@ -16,7 +18,6 @@ from formalimg.drawing.layout import solve_drawn
 from formalimg.drawing.render import draw_scene
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.signed_png import signed_png
-from tools.draw_contact_sheets import style_sample
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.drawn_judge import judge_drawing
 from formalimg.types import Verdict

@@ -6,12 +6,12 @@ For maintainers, after a change of icons, materials, shapes, states, styles or l
 
 from __future__ import annotations
 
-import sys
 import math
+import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -25,8 +25,6 @@ from formalimg.drawing.layout import NoDrawing, solve_drawn
 from formalimg.drawing.render import draw_scene
 from formalimg.drawing.scene import BriefObject, BriefRelation, SceneBrief
 from formalimg.drawing.svg import IconDrawing, icon_drawing, render_on_ground, render_svg
-
-
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 MAX_BYTES = 600_000
@@ -152,8 +150,8 @@ def material_sheet() -> Image.Image:
             title = " ".join(word for word in (color, material, label) if word)
             key = f"m{len(cells)}"
 
-            def paint(plain: IconDrawing, material: str = material, tones: Tones = tones, key: str = key) -> IconDrawing:
-                return materials.apply(plain, material, tones, key)
+            def paint(plain: IconDrawing, made: str = material, tones: Tones = tones, key: str = key) -> IconDrawing:
+                return materials.apply(plain, made, tones, key)
 
             cells.append(_cell(title, _icon(label), tones, paint))
     return draw_cells(cells, 8)

@@ -246,7 +246,8 @@ def _drips(painted: Coverage, move: Callable[[float, float], Point], random: Ran
         end = min(edge_y + size * random.uniform(0.08, 0.16), frame.top + frame.height - half - painted.pen)
         start_x, end_x, waist = edge_x - half, edge_x + half, start + 2 * half
         data = (
-            f"M{number_text(start_x - half, start)}C{number_text(start_x, start, start_x, start + half, start_x, waist)}"
+            f"M{number_text(start_x - half, start)}"
+            f"C{number_text(start_x, start, start_x, start + half, start_x, waist)}"
             f"L{number_text(start_x, end)}A{number_text(half, half)} 0 0 0 {number_text(end_x, end)}"
             f"L{number_text(end_x, waist)}"
             f"C{number_text(end_x, start + half, end_x, start, end_x + half, start)}"

@@ -19,6 +19,7 @@ from formalimg.drawing.space import OCCLUSION
 from formalimg.drawing.truth import size_limit
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import CANVAS, Box
+from formalimg.scenes.solver.constraint_model import BoxModel
 from formalimg.scenes.spatial_relations import LEAST_OVERLAP, MOST_HIDDEN, axiom_alternatives
 
 MARGIN = 20  # How far relations are from flipping, and objects from the edge of the canvas
@@ -66,15 +67,12 @@ class _BoxVariables:
         return Box(left, top, left + scale * self.across, top + scale * self.down)
 
 
-class LayoutModel:
+class LayoutModel(BoxModel):
     """The constraint model of one layout attempt."""
 
     def __init__(self, facts: DrawnFacts, looks: Sequence[DrawnLook], attempt: LayoutAttempt, seed: int) -> None:
-        from ortools.sat.python import cp_model
-
-        self.cp = cp_model
-        self.model = cp_model.CpModel()
-        self.facts, self.looks, self.attempt, self.seed = facts, looks, attempt, seed
+        super().__init__(seed)
+        self.facts, self.looks, self.attempt = facts, looks, attempt
         self.carrier = {pair[0]: pair[1] for fact in facts.facts if (pair := fact.carried) is not None}
         self.boxes = [
             _BoxVariables(self.model, look.icon.aspect, *bounds)
@@ -96,16 +94,10 @@ class LayoutModel:
 
     def solve(self) -> list[Box] | bool | None:
         """Return the boxes; None if the model is infeasible, False if no solution was found within the effort limit."""
-        solver = self.cp.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.random_seed = self.seed % (1 << 31)
-        solver.parameters.max_deterministic_time = self.attempt.effort
-        solver.parameters.linearization_level = 0
-        solver.parameters.keep_all_feasible_solutions_in_presolve = True
-        status = solver.solve(self.model)
-        if status in (self.cp.OPTIMAL, self.cp.FEASIBLE):
-            return [box.box(solver) for box in self.boxes]
-        return None if status == self.cp.INFEASIBLE else False
+        solver = self.run_solver(self.attempt.effort)
+        if isinstance(solver, str):
+            return None if solver == "impossible" else False
+        return [box.box(solver) for box in self.boxes]
 
     # --- sizes
 
@@ -167,7 +159,7 @@ class LayoutModel:
         if name == OCCLUSION:
             self._require_occlusion(self.boxes[first], self.boxes[second])
             return
-        self._require_one(axiom_alternatives(name, MARGIN), first, second)
+        self.require_one(axiom_alternatives(name, MARGIN), (first, second))
         first_box, second_box = self.boxes[first], self.boxes[second]
         if name in ("On", "OnTopOf"):
             alone = sum(each.predicate == name and each.second == second for each in self.facts.facts) == 1
@@ -179,19 +171,6 @@ class LayoutModel:
         elif name == "NextTo" and self.attempt.tidy and not {first, second} & self.carrier.keys():
             feet = second_box.measure("ymax") - first_box.measure("ymax")
             self.model.add_linear_constraint(feet, -60, 60)
-
-    def _require_one(self, ways: Any, first: int, second: int) -> None:
-        literals: list[Any] = [None] if len(ways) == 1 else [self.model.new_bool_var("") for _ in ways]
-        boxes = (self.boxes[first], self.boxes[second])
-        for way, literal in zip(ways, literals, strict=True):
-            for terms, bound in way:
-                constraint = self.model.add(
-                    sum(term.factor * boxes[term.obj].measure(term.measure) for term in terms) >= bound
-                )
-                if literal is not None:
-                    constraint.only_enforce_if(literal)
-        if len(ways) > 1:
-            self.model.add_bool_or(literals)
 
     def _require_light(self, thing: int, carrier: int) -> None:
         """Require that a carried object is not much larger than usual relative to its carrier."""
@@ -330,15 +309,8 @@ class LayoutModel:
         for i, j in combinations(range(len(self.boxes)), 2):
             if frozenset((i, j)) in hidden or j in self._chain(i) or i in self._chain(j):
                 continue
-            gap = 2 * (_GAP if i not in self.carrier and j not in self.carrier else _GAP // 3)
-            literals = []
-            for first, second in ((i, j), (j, i)):
-                for start, end in (("xmin", "xmax"), ("ymin", "ymax")):
-                    literal = self.model.new_bool_var("")
-                    apart = self.boxes[second].measure(start) - self.boxes[first].measure(end)  # type: ignore[arg-type]
-                    self.model.add(apart >= gap).only_enforce_if(literal)
-                    literals.append(literal)
-            self.model.add_bool_or(literals)
+            gap = _GAP if i not in self.carrier and j not in self.carrier else _GAP // 3
+            self.model.add_bool_or(self.separation_literals(i, j, gap))
 
     def _chain(self, thing: int) -> list[int]:
         chain: list[int] = []
