@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tools.draw_contact_sheets import style_sample
 
