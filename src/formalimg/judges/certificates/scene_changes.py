@@ -14,11 +14,10 @@ from random import Random
 
 from PIL import Image, ImageDraw, ImageEnhance, ImageFont, ImageOps
 
-from formalimg.drawing.brief import BriefObject, SceneBrief
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.icon_scene import drawable_classes, natural_aspect
-from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.scene import BriefObject, DrawnScene, SceneBrief
 from formalimg.judges.boxes import are_apart, find_free_box
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.logic.vocabulary import vocabulary
