@@ -14,7 +14,6 @@ from formalimg.errors import FormalimgError
 from formalimg.reports.comparison_model import (
     Comparison,
     HowCounted,
-    ImagesOfEach,
     PublishedRow,
     RunRow,
     Section,
@@ -88,11 +87,11 @@ def compare(
             _build_section(find_suite(name), suite_runs, epsilon, rules, baseline, labels or {}, certificates)
         )
     comparison = Comparison(tuple(sections), missing, CONFIDENCE, threshold, profile)
-    if not certificates:
-        return comparison
-    from formalimg.reports.certificate_tables import with_certificates  # here: few reports have certificates
+    if certificates:
+        from formalimg.reports.certificate_tables import with_certificates  # here: few reports have certificates
 
-    return with_certificates(comparison, certificates)
+        comparison = with_certificates(comparison, certificates)
+    return comparison
 
 
 def _build_section(
@@ -210,7 +209,7 @@ def _build_row(
         folder=run.folder,
         manifest=run.manifest,
         items=len(run.items),
-        images_of_each=ImagesOfEach(min(samples, default=0), max(samples, default=0)),
+        images_of_each=(min(samples, default=0), max(samples, default=0)),
         summary=numbers.summary(),
         unscored=unscored,
         details=numbers.details,
@@ -236,9 +235,11 @@ def find_published_rows(
     from formalimg.reports.reference import reference_rows  # here: most reports have none
 
     settings = dict.fromkeys((manifest.task, manifest.condition) for manifest in manifests)  # in the order of the runs
-    rows: dict[int, ReferenceRow] = {}
-    for task, condition in settings:
-        rows.update((id(row), row) for row in reference_rows(suite.name, task=task, condition=condition))
+    rows = {
+        id(row): row
+        for task, condition in settings
+        for row in reference_rows(suite.name, task=task, condition=condition)
+    }
     return tuple(_build_published_row(row, suite, epsilon) for row in rows.values())
 
 

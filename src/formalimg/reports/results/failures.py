@@ -23,17 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Failure:
-    """An image that failed.
-
-    Attributes:
-        suite: the benchmark.
-        planned: the item, with its prompt.
-        judged: the image with its verdict.
-    """
+    """An image that failed."""
 
     suite: str
-    planned: PlannedItem = field(repr=False)
-    judged: Judged = field(repr=False)
+    planned: PlannedItem = field(repr=False)  # the item, with its prompt
+    judged: Judged = field(repr=False)  # the image with its verdict
 
     @property
     def item(self) -> str:
@@ -104,12 +98,7 @@ class Failures(Sequence[Failure]):
     """The failed images of a run in order, with the first of them shown as a gallery in notebooks."""
 
     def __init__(self, failures: Sequence[Failure], total: int) -> None:
-        """Create a sequence of failures to show.
-
-        Args:
-            failures: those to show.
-            total: how many images failed in all.
-        """
+        """Create a sequence of failures to show, out of a total of so many."""
         self._failures = tuple(failures)
         self._total = total
 
