@@ -22,7 +22,7 @@ from formalimg.reports.comparison_model import Comparison
 from formalimg.reports.formats import Format
 from formalimg.reports.notes import main_caption, main_remarks
 from formalimg.reports.page import main_table_html
-from formalimg.reports.reference import reference_rows
+from formalimg.reports.published import reference_rows
 from formalimg.reports.report import render, terminal_text, write_html
 from formalimg.reports.tables.model import Number, number_in
 from formalimg.runs.manifest import Identity

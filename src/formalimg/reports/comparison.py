@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from formalimg.human_eval.agreement.image_labels import RunLabels
     from formalimg.judges.certificates.certificate import JudgeCertificate
     from formalimg.reports.corrected import CorrectedRun
-    from formalimg.reports.reference import ReferenceRow
+    from formalimg.reports.published import ReferenceRow
     from formalimg.runs.looks import AdaptiveLooks
 
 
@@ -88,7 +88,7 @@ def compare(
         )
     comparison = Comparison(tuple(sections), missing, CONFIDENCE, threshold, profile)
     if certificates:
-        from formalimg.reports.certificate_tables import with_certificates  # here: few reports have certificates
+        from formalimg.reports.judge_tables import with_certificates  # here: few reports have certificates
 
         comparison = with_certificates(comparison, certificates)
     return comparison
@@ -180,7 +180,7 @@ def _with_pairs(
 
     errors = {}
     if certificates:
-        from formalimg.reports.certificate_tables import find_certified_rates  # here: few reports have certificates
+        from formalimg.reports.judge_tables import find_certified_rates  # here: few reports have certificates
 
         rates = {row.folder.resolve(): find_certified_rates(row, certificates) for row in section.rows}
         errors = {folder: rate for folder, rate in rates.items() if rate is not None}
@@ -232,7 +232,7 @@ def find_published_rows(
     Means and G are as they were printed, which may differ in the last digit from what the rates give. What was not
     printed is computed from the rates, and said to be.
     """
-    from formalimg.reports.reference import reference_rows  # here: most reports have none
+    from formalimg.reports.published import reference_rows  # here: most reports have none
 
     settings = dict.fromkeys((manifest.task, manifest.condition) for manifest in manifests)  # in the order of the runs
     rows = {

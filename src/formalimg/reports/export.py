@@ -14,8 +14,7 @@ from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow,
 from formalimg.reports.judge_quality import quality_data, quality_lines
 from formalimg.reports.main_table import main_table
 from formalimg.reports.notes import main_caption, main_remarks
-from formalimg.reports.tables.data_formats import csv_rows, csv_text, json_interval, json_number, json_table
-from formalimg.reports.tables.format import BOUNDS_NOTE
+from formalimg.reports.tables.format import BOUNDS_NOTE, csv_rows, csv_text, json_interval, json_number, json_table
 from formalimg.reports.tables.model import is_incomplete, number_in
 from formalimg.stats.observations import Interval, Rate
 
