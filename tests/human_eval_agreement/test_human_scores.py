@@ -20,9 +20,8 @@ from formalimg.benchmarks.cfworld.score_studies import study_human_scores
 from formalimg.benchmarks.cfworld.spec import Dimension
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy
 from formalimg.human_eval.agreement.rating_files import RatingsError, load_score_file
-from formalimg.human_eval.agreement.score_agreement import ScorePair, score_gap
+from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy, ScorePair, score_gap
 from formalimg.runs.reader import open_run
 from formalimg.stats.intervals import clopper_pearson
 from formalimg.stats.observations import Profile
@@ -223,6 +222,7 @@ def test_the_command_prints_and_writes(folder: Path, tmp_path: Path) -> None:
         assert expected in printed
     assert len(json.loads(run("--format", "json"))["scores"][0]["questions"]["overall"]["histogram"]) == 41
     rows = list(csv.DictReader(io.StringIO(run("--format", "csv"))))
-    assert [float(row["difference"]) for row in rows if row["kind"] == "logic"] == [pytest.approx(-0.125)]
+    differences = [row["value"] for row in rows if (row["figure"], row["kind"]) == ("judge minus people", "logic")]
+    assert [*map(float, differences)] == [pytest.approx(-0.125)]
     with pytest.raises(FormalimgError, match="not both"):
         CliRunner().invoke(app, [str(folder), "--scores", "a", "--votes", "b"], catch_exceptions=False)

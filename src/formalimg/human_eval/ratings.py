@@ -1,4 +1,4 @@
-"""Human ratings of runs, from a study folder or a CSV file, and the image labels that correct a judge."""
+"""Human ratings of runs, from a study folder or a CSV file, the image labels that correct a judge, and pilots."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from statistics import fmean
 from typing import Literal
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterAttentionSummary, exclude_inattentive
 from formalimg.human_eval.agreement.boxes import BoxCorrection, BoxStudy
 from formalimg.human_eval.agreement.image_labels import DrawnBy, RunLabels, labels_of_ratings
-from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.human_eval.agreement.preferences import Preference, PreferenceStudy
+from formalimg.human_eval.agreement.rated_images import (
+    ImageName,
+    UnmatchedRowError,
+    find_run,
+    one_judge,
+    require_unique_names,
+)
 from formalimg.human_eval.agreement.rating_files import (
     CANNOT_TELL,
     LikertRating,
@@ -25,6 +30,7 @@ from formalimg.human_eval.agreement.rating_files import (
     read_votes,
 )
 from formalimg.human_eval.agreement.studies import HumanRatings, HumanStudy, study_human_ratings
+from formalimg.human_eval.agreement.study_tables import RaterAttentionSummary, exclude_inattentive
 from formalimg.human_eval.correction import CorrectionSample
 from formalimg.human_eval.database import images_digest
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
@@ -32,7 +38,15 @@ from formalimg.human_eval.protocol import PASSING_SCORE
 from formalimg.human_eval.records import RatedTask, StudyRecord, read_study, summarize_raters
 from formalimg.runs.reader import StoredRun
 from formalimg.scenes.scene import Scene
-from formalimg.stats.agreement import ComplianceRule, complies, majority
+from formalimg.stats.agreement import PASS_RATING, ComplianceRule, complies, majority
+from formalimg.stats.variance_components import (
+    DEFAULT_SPREAD,
+    AnswerSpread,
+    BinaryAnswer,
+    ItemAnswers,
+    estimate_components,
+    estimate_correlation,
+)
 
 
 def human_ratings(
@@ -71,7 +85,8 @@ def _judge_attention(study: StudyRecord, max_missed: float | None) -> RaterAtten
 
 
 def _convert_tasks(study: StudyRecord, attention: RaterAttentionSummary) -> HumanRatings:
-    tasks = [task for task in study.tasks if not task.is_check and task.rater not in attention.left_out]
+    left_out = {rater.rater for rater in attention.raters if rater.left_out}
+    tasks = [task for task in study.tasks if not task.is_check and task.rater not in left_out]
     finished = [task for task in tasks if task.finished]
     ratings = HumanRatings(attention=attention)
     answers = [
@@ -112,7 +127,6 @@ def _convert_tasks(study: StudyRecord, attention: RaterAttentionSummary) -> Huma
 
 
 def _require_same_images(study: StudyRecord, runs: Sequence[StoredRun], path: Path) -> None:
-    """Raise an error if the runs are not part of the study or their images have been regenerated since."""
     by_name = {run.folder.resolve().name: run for run in runs}
     names = [run.name for run in study.manifest.runs]
     if not by_name.keys() & {*names}:
@@ -153,10 +167,11 @@ def _read_file(path: Path) -> HumanRatings:
     raise FormalimgError(f"{path} must have one of the columns vote, score or rating, and has {len(kinds)} of them")
 
 
+_REFUSALS = {  # why ratings of these kinds label no images
+    BoxStudy: "has corrected boxes, which are no labels of whole images",
+    PreferenceStudy: "compares images in pairs, which labels none of them",
+}
 _DRAW = "draw a study with `formalimg annotate --for-correction`"
-_BORDERLINE = "{study} has images of borderline scores, which stand for no others: " + _DRAW
-_PREFERENCES = "{study} compares images in pairs, which labels none of them: " + _DRAW
-_BOXES = "{study} has corrected boxes, which are no labels of whole images: " + _DRAW
 
 
 def human_labels(
@@ -174,37 +189,30 @@ def human_labels(
     path = Path(path)
     ratings = human_ratings(path, runs, exclude_inattentive)
     study = study_human_ratings(ratings, runs, profile=profile) if study is None else study
-    if isinstance(study, BoxStudy | PreferenceStudy):
-        reason = (_BOXES if isinstance(study, BoxStudy) else _PREFERENCES).format(study=path)
-        return {run.folder.resolve(): RunLabels(str(path), refused=reason) for run in runs}
-    labels = labels_of_ratings(str(path), ratings, study, runs)
+    if refusal := _REFUSALS.get(type(study)):
+        return {run.folder.resolve(): RunLabels(str(path), refused=f"{path} {refusal}: {_DRAW}") for run in runs}
+    by_folder = labels_of_ratings(str(path), ratings, study, runs)
     if not path.is_dir():
-        return labels
+        return by_folder
     manifest = read_study_manifest(path)
     if manifest.borderline:
-        reason = _BORDERLINE.format(study=path)
-        return {folder: replace(run_labels, refused=reason) for folder, run_labels in labels.items()}
-    by_item = not isinstance(manifest.correction, CorrectionSample) and not manifest.imported
+        reason = f"{path} has images of borderline scores, which stand for no others: {_DRAW}"
+        return {folder: replace(labels, refused=reason) for folder, labels in by_folder.items()}
     absent = sorted({run.name for run in manifest.runs} - {run.folder.resolve().name for run in runs})
-    note = (f"{path} labels {', '.join(absent)} as well, which this report is not about.",) if absent else ()
-    drawn_by = None
-    if isinstance(manifest.correction, CorrectionSample):
-        sample = manifest.correction
+    notes = (f"{path} labels {', '.join(absent)} as well, which this report is not about.",) if absent else ()
+    drawn_by, sample = None, manifest.correction
+    if isinstance(sample, CorrectionSample):
         verdicts = {ImageName(image.item, image.sample): image.judge for image in sample.images}
         drawn_by = DrawnBy(sample.judge, verdicts, sum(cell.images for cell in sample.cells))
+    by_item = drawn_by is None and not manifest.imported
     return {
-        folder: replace(
-            run_labels, assumed=False, drawn_by=drawn_by, drawn_by_item=by_item, notes=(*run_labels.notes, *note)
-        )
-        for folder, run_labels in labels.items()
+        folder: replace(labels, assumed=False, drawn_by=drawn_by, drawn_by_item=by_item, notes=(*labels.notes, *notes))
+        for folder, labels in by_folder.items()
     }
 
 
 def image_labels(study: StudyRecord) -> Mapping[tuple[str, str, int], bool]:
-    """Return the label of each fully rated image, keyed by run, item and sample; ties are omitted.
-
-    By scores, a mean of half or more passes. Raters whom the rules of the study exclude do not count.
-    """
+    """Return the label of each fully rated image, keyed by run, item and sample; ties are omitted."""
     excluded = {rater.rater for rater in summarize_raters(study) if rater.excluded}
     by_image: dict[tuple[str, str, int], list[RatedTask]] = {}
     for task in study.tasks:
@@ -234,3 +242,66 @@ def _combine_answers(tasks: Sequence[RatedTask], manifest: StudyManifest) -> boo
     if manifest.protocol == "scores":
         return fmean(answers) >= PASSING_SCORE
     return majority(bool(answer) for answer in answers)
+
+
+def read_pilot(suite: str, runs: Sequence[StoredRun], study: Path | None = None) -> AnswerSpread:
+    """Estimate variance components from two runs, using defaults for anything that was not rated."""
+    require_unique_names(runs)
+    one_judge(runs)
+    prompts: dict[str, tuple[int, str]] = {}
+    for run in runs:
+        if run.manifest.suite != suite:
+            raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: name pilot runs of {suite}")
+        for item in run.items.values():
+            if prompts.setdefault(item.id, (item.level, item.prompt)) != (item.level, item.prompt):
+                raise FormalimgError(
+                    f"item {item.id} is not the same in the pilot runs: name two runs over the same items"
+                )
+    passed: list[dict[str, dict[int, bool]]] = [{} for _ in runs]
+    for run, items in zip(runs, passed, strict=True):
+        for image in run.outcomes():
+            if image.passed is not None:
+                items.setdefault(image.item, {})[image.sample] = image.passed
+    if all(len(samples) < 2 for items in passed for samples in items.values()):
+        raise FormalimgError(
+            "the pilot runs have one image per item: make two or more with `formalimg run --samples 2`"
+        )
+    verdicts: list[ItemAnswers] = [
+        {item: [[BinaryAnswer("", float(yes))] for yes in samples.values()] for item, samples in items.items()}
+        for items in passed
+    ]
+    spread = DEFAULT_SPREAD._replace(judge=estimate_components(verdicts, DEFAULT_SPREAD.judge))
+    if study is None:
+        return spread
+    answers = _rater_answers(human_ratings(study, runs), runs, study)
+    ratings = [
+        {item: [answers.get((number, item, sample), []) for sample in samples] for item, samples in items.items()}
+        for number, items in enumerate(passed)
+    ]
+    spread = spread._replace(people=estimate_components(ratings, DEFAULT_SPREAD.people))
+    return spread._replace(correlation=estimate_correlation(verdicts, ratings, spread))
+
+
+def _rater_answers(
+    ratings: HumanRatings, runs: Sequence[StoredRun], study: Path
+) -> dict[tuple[int, str, int], list[BinaryAnswer]]:
+    rows = [
+        (vote.model, vote.item, vote.sample, vote.rater, vote.yes)
+        for vote in ratings.votes
+        if not vote.question and vote.yes is not None
+    ]
+    rows += [
+        (rating.model, rating.item, rating.sample, rating.rater, rating.points >= PASS_RATING)
+        for rating in ratings.points
+        if rating.points is not None
+    ]
+    answers: dict[tuple[int, str, int], list[BinaryAnswer]] = {}
+    for model, item, sample, rater, yes in rows:
+        try:
+            number = runs.index(find_run(model, runs))
+        except UnmatchedRowError as error:
+            raise FormalimgError(f"{study}: {error}") from None
+        answers.setdefault((number, item, sample), []).append(BinaryAnswer(rater, float(yes)))
+    if not answers:
+        raise FormalimgError(f"{study} has no yes or no about whole images: name a study of votes or Likert ratings")
+    return answers

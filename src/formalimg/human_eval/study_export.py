@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from formalimg._util.io import atomic_write
 from formalimg._util.text import csv_table
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterSummary
 from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
+from formalimg.human_eval.agreement.study_tables import RaterSummary
 from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.records import RatedTask, StudyRecord, mean_ratings, read_study, summarize_raters
 
-PEOPLE = "people"
-"""The rater name of votes that combine the ratings of several raters."""
-
+PEOPLE = "people"  # The rater name of votes that combine the ratings of several raters
 _RATER_COLUMNS = (
     *("rater", "finished", "of", "checks", "checks_passed", "seconds", "median_seconds"),
     *("cannot_tell", "excluded"),  # studies of schema 1 keep the columns that they had, without these
@@ -25,8 +23,7 @@ _RATER_COLUMNS = (
 _PREFERENCE_COLUMNS = ("item", "sample", "level", "left", "right", "rater", "preferred", "seconds", "at")
 
 
-@dataclass(frozen=True)
-class ExportedStudy:
+class ExportedStudy(NamedTuple):
     """The result of an export."""
 
     files: tuple[Path, ...]  # the written files
@@ -91,7 +88,6 @@ def export_files(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[st
 
 
 def _select_tasks(study: StudyRecord, leave_out: Collection[str]) -> tuple[tuple[RaterSummary, ...], list[RatedTask]]:
-    """Return the summaries of all raters, and the tasks of included raters without attention checks."""
     raters = summarize_raters(study)
     left_out = {*leave_out, *(rater.rater for rater in raters if rater.excluded)}
     return raters, [task for task in study.tasks if not task.is_check and task.rater not in left_out]
@@ -108,7 +104,16 @@ def _export_ratings(
         case "scores":
             return {"scores.csv": _format_answers("score", finished)}
         case "ab":
-            return {"preferences.csv": csv_table([_PREFERENCE_COLUMNS, *map(_preference_row, finished)])}
+            preferences = [
+                (
+                    *(task.item, task.sample, task.level, task.run, task.other.run, task.rater),
+                    CANNOT_TELL if task.preferred is None else task.preferred or "tie",
+                    *(task.seconds, task.answers["preference"].at),
+                )
+                for task in finished
+                if task.other is not None
+            ]
+            return {"preferences.csv": csv_table([_PREFERENCE_COLUMNS, *preferences])}
         case "boxes":
             corrections = (
                 {
@@ -122,22 +127,18 @@ def _export_ratings(
             )
             return {"boxes.jsonl": _format_lines(corrections)}
         case "likert":
-            images = mean_ratings(tasks, manifest.label_rule)
-            means = [
-                (
-                    *(*image[:4], len(image.ratings), image.wanted),
-                    *("" if image.mean is None else f"{image.mean:.4g}", _format_cell(image.passed)),
-                )
-                for image in images
-            ]
-            votes = [
-                (*image[:3], "all", PEOPLE, _format_cell(image.passed)) for image in images if image.passed is not None
-            ]
             columns = ("model", "item", "sample", "level", "ratings", "wanted", "mean", "passed")
+            means: list[tuple[object, ...]] = [columns]
+            votes: list[tuple[object, ...]] = [("model", "item", "sample", "question", "rater", "vote")]
+            for image in mean_ratings(tasks, manifest.label_rule):
+                mean, passed = "" if image.mean is None else f"{image.mean:.4g}", _format_cell(image.passed)
+                means.append((*image[:4], len(image.ratings), image.wanted, mean, passed))
+                if image.passed is not None:
+                    votes.append((*image[:3], "all", PEOPLE, passed))
             return {
                 "likert.csv": _format_answers("rating", finished),
-                "compliance.csv": csv_table([columns, *means]),
-                "votes.csv": csv_table([("model", "item", "sample", "question", "rater", "vote"), *votes]),
+                "compliance.csv": csv_table(means),
+                "votes.csv": csv_table(votes),
             }
 
 
@@ -146,7 +147,6 @@ def _identify_task(task: RatedTask) -> dict[str, object]:
 
 
 def _format_answers(column: str, tasks: Sequence[RatedTask]) -> str:
-    """Format the final answers as a CSV table, with the values in the given column."""
     columns = ("model", "item", "sample", "question", "rater", column, "seconds", "at")
     rows = [
         (
@@ -158,13 +158,6 @@ def _format_answers(column: str, tasks: Sequence[RatedTask]) -> str:
         for answer in [task.answers[step.name]]
     ]
     return csv_table([columns, *rows])
-
-
-def _preference_row(task: RatedTask) -> tuple[object, ...]:
-    assert task.other is not None  # nothing else is ever stored
-    preferred = CANNOT_TELL if task.preferred is None else task.preferred or "tie"
-    images = (task.item, task.sample, task.level, task.run, task.other.run)
-    return (*images, task.rater, preferred, task.seconds, task.answers["preference"].at)
 
 
 def _format_cell(value: object) -> str:

@@ -165,7 +165,7 @@ def clause_words(clause: str, formula: str, suite: Benchmark) -> str:
 @lru_cache(maxsize=4096)
 def _word_clause(clause: str, formula: str, vocabulary: str) -> str:
     """Return the cached English wording of a clause, or an empty string if it has none."""
-    from formalimg.language.clause_sentence import clause_in_words  # here, because scenes explain most failures
+    from formalimg.language.realization import clause_in_words  # here, because scenes explain most failures
 
     try:
         return clause_in_words(clause, formula, vocabulary).removesuffix(".")

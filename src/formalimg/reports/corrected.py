@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from formalimg.human_eval.agreement.image_labels import RunLabels
-from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.human_eval.agreement.rated_images import ImageName
 from formalimg.reports.comparison_model import (
     BY_PEOPLE,
     GradedImage,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.human_eval.agreement.image_labels import RunLabels
-from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.human_eval.agreement.rated_images import ImageName
 from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import GradedImage, HowCounted, RunRow, SeenImage, SeenRun
 from formalimg.reports.run_numbers import has_same_items, same_items

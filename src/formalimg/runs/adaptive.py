@@ -16,15 +16,12 @@ from typing import TYPE_CHECKING
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.runs.config import RunConfig
-from formalimg.runs.engine import Engine
 from formalimg.runs.execution import (
     ProgressCallback,
     ResumeCallback,
-    RunStart,
     match_premade_images,
-    model_safeguards,
-    open_generator,
     run_engine,
+    start_engine,
     without_verdict,
 )
 from formalimg.runs.looks import AdaptiveLooks, ImagesOfLook, LooksFile
@@ -41,9 +38,7 @@ from formalimg.types import Item, Judge
 if TYPE_CHECKING:
     from formalimg.models.folder.file_matching import MatchReport
 
-DEFAULT_EPSILON = 0.7
-"""The rate to hold at levels of suites that have none of their own: that of FormalImg."""
-
+DEFAULT_EPSILON = 0.7  # The rate to hold at levels of suites that have none of their own: that of FormalImg
 _log = logging.getLogger(__name__)
 
 
@@ -104,7 +99,7 @@ def execute_adaptive(
     selected = config.selected_items()
     positions = {item.id: position for position, item in selected.items()}
     manifest = match_premade_images(config, selected, on_match)
-    builder, model = config.requests, open_generator(config, folder)
+    builder = config.requests
     with RunStore(folder, manifest) as store:
         stored, scored = store.stored_images(), store.scored(judge)
         file = LooksFile(folder, plan.looks, has_images=bool(stored))
@@ -112,18 +107,8 @@ def execute_adaptive(
         if stored:
             on_resume(EarlierWork(len(stored), len(stored), len(scored)))
         work_left = file.looks.missing is not None
-        start = RunStart.of(store, judge, [judge] if work_left else [], config.items[0].suite, safeguards)
-        engine = Engine(
-            store,
-            model,
-            judge,
-            build_request=lambda planned: builder.request(planned.item, planned.sample, planned.seed),
-            scored=scored,
-            on_progress=on_progress,
-            safeguards=model_safeguards(safeguards, config, has_images=bool(stored)),
-            before=start.before,
-        )
-        engine.start_spending(store.cost() + start.spent, config.budget, work_left=work_left)
+        to_check = [judge] if work_left else []
+        engine = start_engine(store, config, folder, judge, to_check, scored, safeguards, on_progress, work_left)
 
         async def make(items: Sequence[Item[object]]) -> Mapping[str, bool]:
             """Generate and judge images for the items, and return whether each scored item passed."""
@@ -152,7 +137,6 @@ async def _look_at(
     make: Callable[[Sequence[Item[object]]], Awaitable[Mapping[str, bool]]],
     progress: Progress,
 ) -> Mapping[str, bool | None] | None:
-    """Process items from the queue until `missing` of them are scored. Return None if the run was stopped."""
     outcomes: dict[str, bool | None] = {}
     scored = 0
     while scored < missing and len(outcomes) < len(queue):
@@ -166,8 +150,6 @@ async def _look_at(
 
 
 class _Queues:
-    """The remaining items of each level, and the mapping from verdicts to outcomes."""
-
     def __init__(self, plan: AdaptivePlan, looks: AdaptiveLooks, folder: Path) -> None:
         self._plan = plan
         self._looks = looks
@@ -202,7 +184,6 @@ class _Queues:
 
 
 def _other_verdicts(folder: Path, items: Sequence[Item[object]], judge: Judge) -> dict[str, bool]:
-    """Return the verdicts of the same judge in another run, for the items scored there."""
     with closing(open_run(folder, Identity(judge.name, judge.settings))) as run:
         if judge_key(judge) not in map(judge_key, run.judges()):
             raise FormalimgError(

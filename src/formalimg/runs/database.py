@@ -41,8 +41,7 @@ from formalimg.runs.queries import MAX_SCORE, ImageQueries
 from formalimg.types import Item, Part, Unscored, Verdict
 
 RESULTS_FILE = "results.sqlite"
-_TIMEOUT = 30
-"""Seconds to wait for a reader that blocks the database."""
+_TIMEOUT = 30  # Seconds to wait for a reader that blocks the database
 _DAMAGED = "the file is damaged: restore it, or move the run folder away and start anew"
 
 
@@ -86,9 +85,7 @@ def open_for_reading(folder: Path) -> UntrustedConnection:
 def run_database_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Convert database errors into actionable error messages."""
     return database_errors(
-        folder / RESULTS_FILE,
-        full="free some space, then run the same command again to resume",
-        damaged=_DAMAGED,
+        folder / RESULTS_FILE, full="free some space, then run the same command again to resume", damaged=_DAMAGED
     )
 
 

@@ -24,9 +24,7 @@ from formalimg.runs.queries import ALL_IMAGES, ImageFilter, ImageQueries, is_cla
 if TYPE_CHECKING:
     from formalimg.runs.reader import StoredRun
 
-_RATE_WINDOW = 120.0
-"""The rate is that of the last so many seconds."""
-
+_RATE_WINDOW = 120.0  # The rate is that of the last so many seconds
 _CLASS = re.compile(r"\(Is\s+\?[^\s()']+\s+'([^']*)'")
 _OBJECTS = """CASE WHEN formula = '' THEN (
     SELECT json_group_array(named.word) FROM (
@@ -115,8 +113,6 @@ class FacetCounts(NamedTuple):
 
 
 class _FailedPart(NamedTuple):
-    """A filter key for failed parts: a kind, a word, or both."""
-
     kind: str
     word: str
 
@@ -172,8 +168,6 @@ class FacetIndex:
 
 
 class _BitSets(dict[Hashable, bytearray]):
-    """Bit sets under construction, keyed by facet value."""
-
     def add(self, choice: Hashable, number: int) -> None:
         bits = self.setdefault(choice, bytearray())
         if number >> 3 >= len(bits):
@@ -194,31 +188,21 @@ def read_facets(run: ImageQueries) -> FacetIndex:
     mentions = dict(run.query(_read_mentions, f"SELECT id, formula, tags, {_OBJECTS} FROM items"))
     scored = "status = 'made' AND passed IS NOT NULL"
     columns = f"pictures.item, pictures.sample, level, {scored}, passed, CASE WHEN {scored} THEN {_FAILED_PARTS} END"
-    rows = run.query(_read_image, f"SELECT {columns} {ALL_IMAGES} ORDER BY position, sample")
+    rows = run.query(tuple, f"SELECT {columns} {ALL_IMAGES} ORDER BY position, sample")
     outcomes, levels, failed, mentioned = (_BitSets() for _ in range(4))
     images: dict[ImageKey, int] = {}
-    for number, (item, sample, level, outcome, parts) in enumerate(rows):
+    for number, (item, sample, level, is_scored, passed, parts) in enumerate(rows):
         images[item, sample] = number
-        outcomes.add(outcome, number)
+        outcomes.add(("pass" if passed else "fail") if is_scored else "unscored", number)
         levels.add(level, number)
         for word in mentions.get(item, ()):
             mentioned.add(word, number)
-        for part in parts:
+        for part in _list_failed_parts(stored_json(parts, "parts", list) if is_scored else ()):
             failed.add(part, number)
     return FacetIndex(images, outcomes.freeze(), levels.freeze(), failed.freeze(), mentioned.freeze())
 
 
-def _read_image(row: tuple[Any, ...]) -> tuple[str, int, int, str, frozenset[_FailedPart]]:
-    """Return item, sample, level, outcome and failed parts of an image."""
-    item, sample, level, is_scored, passed, parts = row
-    if not is_scored:
-        return item, sample, level, "unscored", frozenset()
-    failed = frozenset(_list_failed_parts(stored_json(parts, "parts", list)))
-    return item, sample, level, "pass" if passed else "fail", failed
-
-
 def _list_failed_parts(parts: Iterable[Any]) -> Iterator[_FailedPart]:
-    """Yield the filter keys of each failed part: its kind, its words, and each combination."""
     for stored_kind, subjects, name in parts:
         kind, clause = (text if isinstance(text, str) else "" for text in (stored_kind, name))
         yield _FailedPart(kind, "")
@@ -229,7 +213,6 @@ def _list_failed_parts(parts: Iterable[Any]) -> Iterator[_FailedPart]:
 
 
 def _read_mentions(row: tuple[Any, ...]) -> tuple[str, tuple[str, ...]]:
-    """Return the words an item mentions: formula classes, tags and concept objects."""
     item, formula, tags, objects = row
     words = [*stored_json(tags, "tags", list), *stored_json(objects or "[]", "record", list)]
     classes = _CLASS.findall(stored_text(formula, "formula"))

@@ -26,9 +26,7 @@ from formalimg.stats.sequential import LOOK_EVERY, AdaptiveDesign, AdaptiveTest
 from formalimg.stats.sequential_pairs import GateDecision, GateOutcome, PairedDesign, PairedTest, look_alpha
 from formalimg.types import Judge
 
-_MAX_BYTES = 10_000_000
-"""As much of a file is read: a run folder may come from anywhere."""
-
+_MAX_BYTES = 10_000_000  # As much of a file is read: a run folder may come from anywhere
 _MAX_IMAGES, _MAX_OF_LEVEL, _MAX_PAIRS = 100_000, 10_000, 20_000
 """Limits of a design: of all images, of those of one level, and of the items of a comparison. Larger ones take long."""
 
@@ -124,7 +122,6 @@ class AdaptiveLooks:
         return (needs if isinstance(needs, int) else needs.counted) - sum(self._level_counts(self._counts).values())
 
     def _level_counts(self, counts: Mapping[tuple[int, str], int]) -> dict[str, int]:
-        """Count the scored images of the current level by outcome."""
         current = self.level or 0
         return {outcome: count for (level, outcome), count in counts.items() if level == current}
 
@@ -265,7 +262,6 @@ def _require_rate(value: object) -> float:
 
 
 def _read_lines(path: Path) -> list[bytes]:
-    """Return the lines of a file, or an empty list if it does not exist."""
     try:
         data = read_plain_bytes(path, _MAX_BYTES)
     except FileNotFoundError:
@@ -316,9 +312,11 @@ def take_gate_look(folder: Path, design: GateDesign, items: int, decide: Callabl
     try:
         looks = [look for look in read_gate_looks(folder) if look.design.against == design.against]
         if looks and looks[-1].design != design:
+            pairs = zip(GateDesign._fields, looks[-1].design, design, strict=True)
+            differences = "; ".join(f"{name}: was {old}, now {new}" for name, old, new in pairs if old != new)
             raise FormalimgError(
-                f"{folder / GATE_LOOKS} has looks of another gate ({_format_differences(looks[-1].design, design)}): "
-                "give the same options as at its first look"
+                f"{folder / GATE_LOOKS} has looks of another gate ({differences}): give the same options as at its "
+                "first look"
             )
         if looks and (looks[-1].decision.outcome != "cannot tell" or items <= looks[-1].decision.items):
             return looks[-1]
@@ -330,8 +328,7 @@ def take_gate_look(folder: Path, design: GateDesign, items: int, decide: Callabl
         alpha = look_alpha([*(look.decision.items for look in looks), items], design.looks)
         look = GateLook(design, len(looks) + 1, decide(alpha))
         line = _encode_line({**design._asdict(), "look": look.number, **look.decision._asdict(), "at": utc_now()})
-        lines = [*_read_lines(folder / GATE_LOOKS), line]
-        _write_lines(folder / GATE_LOOKS, lines)
+        _write_lines(folder / GATE_LOOKS, [*_read_lines(folder / GATE_LOOKS), line])
     finally:
         lock.release()
     return look
@@ -346,16 +343,7 @@ def read_gate_looks(folder: Path) -> list[GateLook]:
         raise FormalimgError(f"{path} is damaged: restore it, or start a new run") from None
 
 
-def _format_differences(stored: GateDesign, design: GateDesign) -> str:
-    return "; ".join(
-        f"{name}: was {old}, now {new}"
-        for name, old, new in zip(GateDesign._fields, stored, design, strict=True)
-        if old != new
-    )
-
-
 def _read_gate_look(record: dict[str, Any]) -> GateLook:
-    """Parse a stored look, validating all its numbers."""
     texts = [record[name] for name in ("against", "by", "number")]
     outcome: GateOutcome = record["outcome"]
     counts = [record[name] for name in ("looks", "look", "items")]

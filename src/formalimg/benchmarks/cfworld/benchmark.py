@@ -101,7 +101,7 @@ class CfWorld(Benchmark):
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
         from formalimg.benchmarks.cfworld.tables import counterfactual_tables
 
-        return counterfactual_tables(self, runs, how)
+        return tuple(counterfactual_tables(self, runs, how))
 
     def run_figures(self, section: Section, comparison: Comparison) -> Iterator[Figure]:
         from formalimg.benchmarks.cfworld.figures import run_figures
@@ -138,9 +138,9 @@ class CfWorld(Benchmark):
 
         if name == "human scores":
             from formalimg.benchmarks.cfworld.score_studies import study_human_scores
-            from formalimg.human_eval.agreement.consistency import human_scores_table, human_scores_text
+            from formalimg.human_eval.agreement.studies import human_study_text, study_table
 
-            return OwnStudy(study_human_scores, human_scores_text, human_scores_table)
+            return OwnStudy(study_human_scores, human_study_text, study_table)
         if name == "judge scores":
             from formalimg.benchmarks.cfworld.score_studies import compare_scores
             from formalimg.human_eval.agreement.studies import agreement_text, study_table

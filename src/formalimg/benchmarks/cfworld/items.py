@@ -173,10 +173,7 @@ def _field_tags(group: CounterfactualGroup) -> tuple[str, ...]:
 
 
 def rule_items(version: str = "") -> list[Item[CounterfactualSpec]]:
-    """Return the items of the rule probe: drawings decided by the original rule (level 1) or a changed one (level 2).
-
-    The tag of a changed one says how the rule is changed, as in "to the left".
-    """
+    """Return the items of the rule probe: drawings decided by the rule as it is (level 1) or changed (level 2)."""
     return [
         Item(
             CF_WORLD_RULES,

@@ -21,7 +21,7 @@ from formalimg.benchmarks.cfworld.scores import (
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.judge_agreement import question_keys
+from formalimg.human_eval.agreement.rated_images import question_keys
 from formalimg.reports.comparison_model import Detail, GradedImage, HowCounted, SeenImage
 from formalimg.reports.run_numbers import RunImages, RunNumbers, largest_first
 from formalimg.reports.tables.format import rule_text

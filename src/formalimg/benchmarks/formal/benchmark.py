@@ -62,7 +62,7 @@ class FormulaBenchmark(Benchmark):
         return FormulaSynthesis(self.name)
 
     def authoring(self) -> Authoring | None:
-        from formalimg.benchmarks.formal.authoring.choices import FormulaWriting
+        from formalimg.benchmarks.formal.authoring.templates import FormulaWriting
 
         return FormulaWriting() if self.source else None
 

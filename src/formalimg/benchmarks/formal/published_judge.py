@@ -16,7 +16,7 @@ from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import Followed, NoValidAnswer, PublishedJudge, attach_image, parse_json, total_cost
 from formalimg.judges.clause_judge import normalize_clause
 from formalimg.logic.errors import FormulaError
-from formalimg.logic.prenex import PrenexForm, to_prenex
+from formalimg.logic.prenex import to_prenex
 from formalimg.logic.syntax import atoms
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.base import Message
@@ -96,19 +96,14 @@ def _object_in(text: str) -> str:
     return text[first : last + 1]
 
 
-PROMPTS = Path(__file__).parent / "prompts"
-
-
 class PublishedSceneJudge(PublishedJudge):
     """The published judge of Knolling: one request per class, and the published verdict on the objects as written.
 
-    The system message is the instruction, the user message the image alone. Evidence, besides that of `judge_objects`:
-
-    - `answers`: for each request, the class in it (`asked_for`) and the answer, word for word (`raw`);
-    - `served`: what was actually used, as far as the provider says.
+    The system message is the instruction, the user message the image alone. The evidence is that of `judge_objects`,
+    with the `answers` to all requests and the model `served`.
     """
 
-    prompt_folder = PROMPTS
+    prompt_folder = Path(__file__).parent / "prompts"
 
     def __init__(self, chat: ChatModel, protocol: Followed = "published", prompts: Path | None = None) -> None:
         super().__init__(chat, protocol, {"prompt": "published-grounder"}, prompts)
@@ -146,14 +141,11 @@ class PublishedSceneJudge(PublishedJudge):
 class PublishedClauseJudge(PublishedJudge):
     """The published judge of Natural: one request with prompt and lifted formula, decided by the model's verdict.
 
-    One user message, the text before the image. Evidence, all plain data:
-
-    - `fulfilled`: the verdict;
-    - `unknown_clauses`: clauses it says hold that are none of the formula; only if there are any;
-    - `answers`, `served`: as of the other judges.
+    One user message, the text before the image. The evidence has the verdict (`fulfilled`), `answers`, `served`, and
+    any `unknown_clauses`, which the model says hold but which are none of the formula.
     """
 
-    prompt_folder = PROMPTS
+    prompt_folder = Path(__file__).parent / "prompts"
 
     def __init__(self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None) -> None:
         super().__init__(chat, protocol, {"prompt": "published-clause-judge"}, prompts)
@@ -183,16 +175,13 @@ class PublishedClauseJudge(PublishedJudge):
         evidence: dict[str, object] = {"fulfilled": passed, "answers": [reply.raw], "served": dict(reply.served)}
         if unknown := [clause for short, clause in listed.items() if short not in clauses]:
             evidence["unknown_clauses"] = unknown
-        return Verdict(passed, _clause_parts(prenex, listed), evidence, reply.cost)
-
-
-def _clause_parts(prenex: PrenexForm, listed: Mapping[str, str]) -> tuple[Part, ...]:
-    return tuple(
-        Part(
-            clause.text,
-            clause.kind,
-            float(normalize_clause(clause.text) in listed),
-            about=tuple(sorted({atom.predicate for atom in atoms(clause.formula)})),
+        parts = tuple(
+            Part(
+                clause.text,
+                clause.kind,
+                float(normalize_clause(clause.text) in listed),
+                about=tuple(sorted({atom.predicate for atom in atoms(clause.formula)})),
+            )
+            for clause in prenex.clauses
         )
-        for clause in prenex.clauses
-    )
+        return Verdict(passed, parts, evidence, reply.cost)

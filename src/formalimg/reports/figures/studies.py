@@ -8,11 +8,10 @@ from typing import Any
 
 from formalimg.benchmarks.registry import suite as find_suite
 from formalimg.human_eval.agreement.boxes import BoxStudy
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy
 from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement
 from formalimg.human_eval.agreement.preferences import PreferenceStudy
 from formalimg.human_eval.agreement.rater_agreement import Panel
-from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement, ScoreGap
+from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy, JudgeScoreAgreement, ScoreGap
 from formalimg.human_eval.agreement.vote_study import VoteStudy
 from formalimg.reports.figures.charts import (
     BoxPlot,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,7 @@ class WrittenGroup:
     """A group, with its questions if a model wrote them."""
 
     group: CounterfactualGroup
-    # for level 1, and for 2 and 3 together under 2; none where they come from templates
-    questions: Questions = field(default_factory=dict)
+    questions: Questions = field(default_factory=dict)  # of level 1, and of 2 and 3 under 2; none for templates
 
     def items(self, version: str = "") -> list[Item[CounterfactualSpec]]:
         """Return the three items of the group."""
@@ -66,12 +66,6 @@ class WrittenGroup:
 def encode_questions(questions: Questions) -> dict[str, list[dict[str, Any]]]:
     """Encode questions as plain data."""
     return {str(level): [asdict(question) for question in listed] for level, listed in sorted(questions.items())}
-
-
-def write_groups(groups: Iterable[CounterfactualGroup], folder: Path) -> Path:
-    """Write groups to `<folder>/groups.jsonl`, one per line, replacing the file atomically."""
-    text = "".join(json.dumps(asdict(group), ensure_ascii=False) + "\n" for group in groups)
-    return atomic_write_text(folder / GROUPS_FILE, text)
 
 
 def read_groups(path: Path) -> list[CounterfactualGroup]:
@@ -106,16 +100,17 @@ def parse_line(line: bytes) -> dict[str, Any]:
 
 def write_group_files(groups: Sequence[WrittenGroup], folder: Path, version: str) -> None:
     """Write `groups.jsonl`, and the explicit items with described outcomes to the subfolder `denominalised`."""
-    write_groups([written.group for written in groups], folder)
+    lines = (json.dumps(asdict(written.group), ensure_ascii=False) + "\n" for written in groups)
+    atomic_write_text(folder / GROUPS_FILE, "".join(lines))
     write_items([item for written in groups for item in written.denominalised(version)], folder / "denominalised")
 
 
 # --- the task
 
 _TEXTS = ("changed", "factual", "implicit", "outcome", "described", "shows_factual", "shows")
+_NOT_WORD = re.compile(r"[\W_]")
 _NEAR = 0.8
-_COMPARABLE = 0.3
-"""Groups with less in common than this are not compared word by word: what is nearly the same has far more."""
+_COMPARABLE = 0.3  # Groups with less in common are not compared word by word: what is nearly the same has far more
 
 
 def parse_group(answer: GroupAnswer, law: Law, name: str) -> CounterfactualGroup | Rejection:
@@ -129,25 +124,18 @@ def parse_group(answer: GroupAnswer, law: Law, name: str) -> CounterfactualGroup
     problems = sorted(check_group(group), key=lambda problem: problem.reason != "unsafe")
     if problems:
         return Rejection(problems[0].reason, truncate("; ".join(problem.detail for problem in problems), 250, 50))
-    if _plain_words(group.changed) == _plain_words(group.law):
+    if _NOT_WORD.sub(" ", group.changed.lower()).split() == _NOT_WORD.sub(" ", group.law.lower()).split():
         return Rejection("law not changed", truncate(group.changed, 250, 50))
     return group
 
 
-def _plain_words(sentence: str) -> list[str]:
-    return "".join(letter if letter.isalnum() else " " for letter in sentence.lower()).split()
-
-
-def are_near_duplicates(group: CounterfactualGroup, other: CounterfactualGroup) -> bool:
+def are_near_duplicates(first: CounterfactualGroup, second: CounterfactualGroup) -> bool:
     """Return whether `check_groups` would report one of two groups as a duplicate of the other."""
-    if any(_stem_overlap(getattr(group, text), getattr(other, text)) < _COMPARABLE for text in ("implicit", "outcome")):
-        return False
-    return any(problem.reason == "duplicate" for problem in check_groups([group, other]))
-
-
-def _stem_overlap(text: str, other: str) -> float:
-    union = word_stems(text) | word_stems(other)
-    return len(word_stems(text) & word_stems(other)) / len(union) if union else 1.0
+    for text in ("implicit", "outcome"):
+        stems, second_stems = word_stems(getattr(first, text)), word_stems(getattr(second, text))
+        if stems | second_stems and len(stems & second_stems) / len(stems | second_stems) < _COMPARABLE:
+            return False
+    return any(problem.reason == "duplicate" for problem in check_groups([first, second]))
 
 
 class GroupAuthoring(AuthoringTask):

@@ -1,8 +1,6 @@
 """Authoring task: questions for existing prompts of CF-World (appendix C.2) or its rule probe (section 5.1).
 
-They are asked for by our prompts or by the authors'. The authors' texts are filled with the prompt and its assessment
-points, and for groups with a section on whose laws hold, which is a text of its own. Their answer is a bare list, with
-the published names of the dimensions.
+Our prompts or the authors' ask for them; the latter have a section on whose laws hold, and want a bare list in reply.
 """
 
 from __future__ import annotations
@@ -40,9 +38,7 @@ from formalimg.models.text_answer import TextAnswer
 from formalimg.types import Item
 
 WrittenDimension: TypeAlias = Literal["integrity", "logic", "assessment"]
-_MOST: Mapping[WrittenDimension, int] = {"integrity": 1, "logic": 3, "assessment": 1}
-"""The dimensions of written questions in the order of the published data, and how many of each there may be."""
-
+_MOST: Mapping[WrittenDimension, int] = {"integrity": 1, "logic": 3, "assessment": 1}  # In the published order
 _LONGEST = 600
 _ON_THE_POINT = 0.5
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -144,9 +140,9 @@ async def _ask_as_published(
     return accept(await talk.ask("writer", user, ListedQuestions, before=before)).questions
 
 
+# What holds in the picture. A group has a law of its own; prompts that exist only have their words.
 _FACTUAL = "all that is so in our own world, since the words change nothing of it"
 _COUNTERFACTUAL = "what these words themselves say of it, and what follows from that; all else is as in our own world"
-"""What holds in the picture. A group has a law of its own; prompts that exist only have their words."""
 
 
 class QuestionAuthoring(AuthoringTask):
@@ -174,7 +170,7 @@ class QuestionAuthoring(AuthoringTask):
     async def write(
         self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[CounterfactualSpec]:
-        item = self._sets[slot.id].asked
+        item = self._sets[slot.id].source
         shows, is_factual = item.spec.assessment, item.level == 1
         if self._is_of_rules:
             questions = await _write_rule_question(self._texts, talk, item.prompt, shows)

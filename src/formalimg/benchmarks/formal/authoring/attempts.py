@@ -29,8 +29,6 @@ from formalimg.language.lexicon import WordingError
 from formalimg.logic.syntax import Value, atoms
 from formalimg.types import Item
 
-_NEAR = 0.8
-
 
 class FormulaAuthoring(AuthoringTask):
     """Authoring of FormalImg items."""
@@ -41,7 +39,7 @@ class FormulaAuthoring(AuthoringTask):
 
     @property
     def likeness(self) -> Similarity:
-        return Similarity(_formula_signature, _are_equivalent, "duplicate formula", _NEAR)
+        return Similarity(_formula_signature, _are_equivalent, "duplicate formula", 0.8)
 
     @property
     def shapes(self) -> Mapping[str, object]:
@@ -109,8 +107,8 @@ def _formula_signature(spec: FormulaSpec) -> Hashable:
     )
 
 
-def _are_equivalent(spec: FormulaSpec, other: FormulaSpec) -> bool:
+def _are_equivalent(first: FormulaSpec, second: FormulaSpec) -> bool:
     try:
-        return is_equivalent_as_written(spec.formula, other.formula)
+        return is_equivalent_as_written(first.formula, second.formula)
     except WordingError:
         return True  # too many variables look alike to tell: what may be a duplicate is not taken

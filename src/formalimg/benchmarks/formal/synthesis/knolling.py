@@ -36,9 +36,10 @@ _SAME_PAIR: tuple[frozenset[str], ...] = (
 )
 """Of these, at most one is said of the same two objects: more would be odd to read, even where the rules allow it."""
 
+_SIZES = {"LargerThan": 1, "SmallerThan": -1}  # The order in which their variables are from large to small
 _ALIGNED = frozenset({"AlignedHorizontally", "AlignedVertically"})
 
-_WITHOUT_HAVE = _ALIGNED | {"LargerThan", "SmallerThan"}
+_WITHOUT_HAVE = _ALIGNED | _SIZES.keys()
 """Said of "every cup" with the cup as the subject: it cannot have something smaller as it has something above it."""
 
 _SAME_THING: tuple[frozenset[str], ...] = (
@@ -63,22 +64,21 @@ def draw_knolling(level: int, rng: random.Random, *, counting: bool = False) -> 
     geometry = GeometricFacts(reading=AS_READ)
     for candidates in [*_draw_ties(skeleton, rng), *_draw_extras(skeleton, rng)]:
         for atom in candidates:
-            if (
-                not _speaks_anew(atom, atoms)
-                or _is_against_nature(atom, skeleton)
-                or _is_crowding(atom, atoms, skeleton)
-            ):
+            if not _speaks_anew(atom, atoms) or _is_crowding(atom, atoms, skeleton):
+                continue
+            if atom.predicate in _SIZES and _is_smaller_by_nature(atom.variables[:: _SIZES[atom.predicate]], skeleton):
                 continue
             if geometry.allows(atom) and not geometry.implies(atom):
                 geometry.add(atom)
                 atoms.append(atom)
                 break
+    aligned = Counter(frozenset(atom.variables) for atom in atoms if atom.predicate in _ALIGNED)
     needed = {frozenset(atom.variables) for atom in atoms if len(atom.variables) == 2}
     if (
         not _hangs_together(skeleton.names, needed)
         or find_redundant(atoms, AS_READ)
         or not skeleton.says_something_of_each(atoms)
-        or _puts_two_in_one_place(atoms)
+        or max(aligned.values(), default=0) > 1  # they could only be in one place
         or any(_is_odd_count(name, atoms, skeleton) for name in skeleton.amounts)
     ):
         return None
@@ -132,12 +132,6 @@ def _draw_properties(names: tuple[str, ...], rng: random.Random) -> Iterator[Ato
         yield Atom(predicate, (variable, *value))
 
 
-def _is_against_nature(atom: Atom, skeleton: Skeleton) -> bool:
-    if atom.predicate not in ("LargerThan", "SmallerThan"):
-        return False
-    return _is_smaller_by_nature(atom.variables[:: 1 if atom.predicate == "LargerThan" else -1], skeleton)
-
-
 def _is_smaller_by_nature(pair: Sequence[str], skeleton: Skeleton) -> bool:
     """Return whether the second object of a pair is clearly longer than the first or covers more area."""
     classes = dict(zip(skeleton.names, skeleton.classes, strict=True))
@@ -158,7 +152,7 @@ def _is_odd_count(name: str, atoms: Sequence[Atom], skeleton: Skeleton) -> bool:
     relations = [atom for atom in atoms if name in atom.variables and len(atom.variables) == 2]
     split = len(skeleton.plain) if skeleton.forall_at is None else skeleton.forall_at
     partners = {partner for atom in relations for partner in atom.variables if partner != name}
-    sizes = [atom.variables for atom in relations if atom.predicate in ("LargerThan", "SmallerThan")]
+    sizes = [atom.variables for atom in relations if atom.predicate in _SIZES]
     return (
         any(skeleton.names.index(partner) >= split for partner in partners)
         or sum(atom.predicate in _ALIGNED for atom in relations) > 1
@@ -172,11 +166,6 @@ def _is_crowding(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
     name = atom.variables[0]
     is_several = name in skeleton.amounts and skeleton.amounts[name].number > 1
     return is_several or any(other.predicate == "InCenter" for other in atoms)
-
-
-def _puts_two_in_one_place(atoms: Sequence[Atom]) -> bool:
-    aligned = Counter(frozenset(atom.variables) for atom in atoms if atom.predicate in _ALIGNED)
-    return max(aligned.values(), default=0) > 1
 
 
 @cache

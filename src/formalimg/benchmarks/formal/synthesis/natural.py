@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -40,7 +40,10 @@ def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) 
     if ties is None:
         return None
     atoms = [atom for _, atom in ties if atom is not None]
-    skeleton = _draw_skeleton(level, [cls for cls, _ in ties], atoms, rng)
+    skeleton = draw_skeleton(level, [cls for cls, _ in ties], rng)
+    if skeleton.pattern == "exists-forall":
+        places = [replace(skeleton, forall_at=position) for position in range(1, level)]
+        skeleton = rng.choice([place for place in places[:-1] if place.says_something_of_each(atoms)] + places[-1:])
     atoms += _draw_attributes(skeleton, rng)
     if level == 1 and not atoms:
         return None
@@ -55,14 +58,6 @@ def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) 
         return formula
     style = Atom("IsStyle", (Value(rng.choice(vocabulary("natural").words["style"])),))
     return And((style, *(formula.parts if isinstance(formula, And) else (formula,))))
-
-
-def _draw_skeleton(level: int, classes: Sequence[str], ties: Sequence[Atom], rng: random.Random) -> Skeleton:
-    skeleton = draw_skeleton(level, classes, rng)
-    if skeleton.pattern != "exists-forall":
-        return skeleton
-    places = [replace(skeleton, forall_at=position) for position in range(1, level)]
-    return rng.choice([shifted for shifted in places[:-1] if shifted.says_something_of_each(ties)] + places[-1:])
 
 
 def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
@@ -84,17 +79,14 @@ def _speaks_of_every_akin(skeleton: Skeleton) -> bool:
 
 
 def is_possible_together(atoms: Sequence[Atom]) -> bool:
-    """Return whether containers have room for all their contents, and bearers can carry all their load."""
-    return not _is_overfull(atoms) and not _is_overloaded(atoms)
-
-
-def _is_overfull(atoms: Sequence[Atom]) -> bool:
-    places = {atom.variables[1] for atom in atoms if atom.predicate == "In"}
-    return any(
+    """Return whether containers are open and have room for all their contents, and bearers can carry all their load."""
+    containers = {atom.variables[1] for atom in atoms if atom.predicate == "In"}
+    is_overfull = any(
         Atom("HasState", (Variable(container), Value("closed"))) in atoms
         or not all(_has_room(_class_name(container), _class_name(obj)) for obj in _find_contents(container, atoms))
-        for container in places
+        for container in containers
     )
+    return not is_overfull and not _is_overloaded(atoms)
 
 
 def _has_room(container: str, cls: str) -> bool:
@@ -158,7 +150,9 @@ def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] 
             partner = classes_so_far[position - 1 if rng.random() < 0.5 else rng.randrange(position)]
             comes_first = rng.random() < 0.5
             free = [
-                cls for cls in _find_partners(predicate, partner, comes_first) if not _overlaps_any(cls, classes_so_far)
+                cls
+                for cls in _find_partners(predicate, partner, comes_first)
+                if not any(ontology().is_also(cls, used) or ontology().is_also(used, cls) for used in classes_so_far)
             ]
             if not free:
                 continue
@@ -170,10 +164,6 @@ def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] 
         else:
             return None
     return ties
-
-
-def _overlaps_any(cls: str, classes: Iterable[str]) -> bool:
-    return any(ontology().is_also(cls, other) or ontology().is_also(other, cls) for other in classes)
 
 
 def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> bool:

@@ -23,6 +23,7 @@ from formalimg.logic.syntax import (
     Value,
     Variable,
     atoms,
+    map_children,
 )
 from formalimg.logic.vocabulary import vocabulary
 
@@ -51,10 +52,9 @@ class Skeleton:
     """
 
     names: tuple[str, ...]  # of the variables, made from their classes
-    classes: tuple[str, ...]  # what each variable is
-    forall_at: int | None  # which variable `forall` binds, if any; those after it exist for each of its instances
-    # the counted variables. Nothing is said of two of them at once: a count has no other count inside
-    amounts: Mapping[str, ObjectNumber] = field(default_factory=dict)
+    classes: tuple[str, ...]
+    forall_at: int | None  # which variable `forall` binds; those after it exist for each of its instances
+    amounts: Mapping[str, ObjectNumber] = field(default_factory=dict)  # the counted variables: no two in one atom
 
     @property
     def plain(self) -> tuple[str, ...]:
@@ -112,17 +112,11 @@ class Skeleton:
             bound, number = self.amounts[name]
             conjuncts.append(Count(bound, number, Variable(name), _make_conjunction([*properties[position], *tied])))
         if self.forall_at is not None:
-            conjuncts.append(self._forall(properties, inside))
+            is_of_class, *of_instance = properties[split]
+            inner: list[Formula] = [atom for listed in properties[split + 1 : len(self.plain)] for atom in listed]
+            consequence = _bind_variables(self.plain[split + 1 :], _make_conjunction([*inner, *of_instance, *inside]))
+            conjuncts.append(Forall(Variable(self.names[split]), Implies(is_of_class, consequence)))
         return _bind_variables(self.plain[:split], _make_conjunction(conjuncts))
-
-    def _forall(self, properties: list[list[Atom]], inside: list[Formula]) -> Formula:
-        assert self.forall_at is not None
-        split = self.forall_at
-        is_of_class, *of_instance = properties[split]
-        inner: list[Formula] = [atom for atoms in properties[split + 1 : len(self.plain)] for atom in atoms]
-        inner += [*of_instance, *inside]
-        consequence = _bind_variables(self.plain[split + 1 :], _make_conjunction(inner))
-        return Forall(Variable(self.names[split]), Implies(is_of_class, consequence))
 
 
 def draw_skeleton(level: int, classes: Sequence[str], rng: random.Random) -> Skeleton:
@@ -187,17 +181,7 @@ def _color_atoms(formula: Formula, predicate: str) -> list[Atom]:
 
 
 def _replace_atom(formula: Formula, old: Atom, new: Formula) -> Formula:
-    match formula:
-        case Atom():
-            return new if formula is old else formula
-        case And(parts):
-            return And(tuple(_replace_atom(part, old, new) for part in parts))
-        case Exists(variable, body):
-            return Exists(variable, _replace_atom(body, old, new))
-        case Forall(variable, Implies(antecedent, consequent)):
-            return Forall(variable, Implies(antecedent, _replace_atom(consequent, old, new)))
-        case _:
-            return formula
+    return new if formula is old else map_children(formula, lambda part: _replace_atom(part, old, new))
 
 
 MAX_NUMBER = 6  # The largest number of a count
@@ -220,14 +204,12 @@ def draw_counted_skeleton(level: int, classes: Sequence[str], rng: random.Random
     forall_at = rng.randrange(plain) if plain and rng.random() < _SHARE_WITH_FORALL else None
     names = tuple(word.replace(" ", "_") for word in classes)
     largest = MAX_NUMBER if forall_at is None else _MAX_BESIDE_FORALL
-    amounts = {name: _draw_amount(largest, rng) for name in names[plain:]}
+    amounts: dict[str, ObjectNumber] = {}
+    for name in names[plain:]:
+        bound = rng.choices(list(_BOUNDS), list(_BOUNDS.values()))[0]
+        amounts[name] = ObjectNumber(bound, rng.randint(2 if bound == "at-least" else 1, largest))
     if plain + sum(amount.number for amount in amounts.values()) > _MAX_OBJECTS:
         return None
     if all(amount.bound == "at-most" for amount in amounts.values()):
         return None
     return Skeleton(names, tuple(classes), forall_at, amounts)
-
-
-def _draw_amount(largest: int, rng: random.Random) -> ObjectNumber:
-    bound = rng.choices(list(_BOUNDS), list(_BOUNDS.values()))[0]
-    return ObjectNumber(bound, rng.randint(2 if bound == "at-least" else 1, largest))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import formalimg
-from formalimg.language.clause_sentence import clause_in_words
 from formalimg.language.lexicon import WordingError
+from formalimg.language.realization import clause_in_words
 from formalimg.logic.parser import parse
 from formalimg.logic.prenex import clauses
 from tests.support.sizes import tries

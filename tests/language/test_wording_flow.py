@@ -14,7 +14,7 @@ from formalimg.language.realization import realize
 from formalimg.logic.parser import parse
 from formalimg.logic.syntax import Forall, subformulas
 from formalimg.logic.vocabulary import vocabulary
-from tests.benchmarks.test_wording_round_trip import SUITES, TASTES, made
+from tests.language.test_wording_round_trip import SUITES, TASTES, made
 from tests.support.sayable_formulas import Sayable, Taste
 from tests.support.sizes import tries
 

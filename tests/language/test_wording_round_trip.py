@@ -119,7 +119,7 @@ def with_atom(name: str, kinds: tuple[str, ...], word: str) -> Iterator[Formula]
 @only_in_full
 def test_the_same_seed_gives_the_same_words_whatever_the_hash_seed() -> None:
     script = (
-        "from tests.benchmarks.test_wording_round_trip import made\n"
+        "from tests.language.test_wording_round_trip import made\n"
         "from formalimg.language import realize\n"
         "for suite in ('knolling', 'natural'):\n"
         "    for seed, formula in made(suite, 'many of one class', 60):\n"

@@ -6,16 +6,15 @@ import random
 
 import pytest
 
-from formalimg.language.clause_sentence import clause_in_words, clause_question
 from formalimg.language.equivalence import is_equivalent_as_written
 from formalimg.language.lexicon import WordingError
 from formalimg.language.parser import parse_prompt, understand
-from formalimg.language.realization import realize
+from formalimg.language.realization import clause_in_words, realize
 from formalimg.logic.checks import check
 from formalimg.logic.parser import parse
 from formalimg.logic.syntax import Formula
 from formalimg.logic.verification import verify
-from tests.benchmarks.test_wording_round_trip import assert_well_formed, scene_for
+from tests.language.test_wording_round_trip import assert_well_formed, scene_for
 from tests.support.sayable_formulas import Sayable, Taste
 from tests.support.sizes import tries
 
@@ -206,13 +205,3 @@ def test_clauses_that_count_are_said() -> None:
         clause_in_words(clause, rule, "knolling")
         == "For every plate there are at least two forks to the left of the plate."
     )
-
-
-def test_clauses_that_count_are_asked() -> None:
-    cups = "(exactly 3 ?x (and (Is ?x 'cup') (Has ?x 'red')))"
-    assert clause_question(cups, cups, "knolling") == "Are there exactly three red cups?"
-    knives = "(exactly 0 ?x (Is ?x 'knife'))"
-    assert clause_question(knives, knives, "knolling") == "Is there no knife?"
-    part = "(at-least 2 ?x (and (Is ?x 'fork') (LeftOf ?x ?p)))"
-    asked = clause_question(part, f"(exists ?p (and (Is ?p 'plate') {part}))", "knolling")
-    assert asked == "Is this true of the image: there is a plate. At least two forks are to the left of the plate?"

@@ -163,7 +163,7 @@ def test_two_styles_cannot_be_said() -> None:
 
 
 def test_an_unknown_suite_is_a_clear_error() -> None:
-    with pytest.raises(WordingError, match="known are knolling, natural"):
+    with pytest.raises(WordingError, match="use knolling or natural"):
         parse_prompt("There is a cup.", "conceptmix")
 
 
