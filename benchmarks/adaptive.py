@@ -83,8 +83,10 @@ def simulate(rates: NDArray[np.float64], runs: int, draw: np.random.Generator) -
     """Let the test of `formalimg run --adaptive` look at so many runs with these true rates."""
     design = AdaptiveDesign(dict.fromkeys(range(1, len(rates) + 1), PER_LEVEL), EPSILON)
     looks = look_sizes(PER_LEVEL, design.every)
-    enough = np.array(passes_to_cross(looks, PER_LEVEL, EPSILON, design.alpha_held))
-    too_many = np.array(passes_to_cross(looks, PER_LEVEL, 1 - EPSILON, design.alpha_lost))
+    enough = np.array(passes_to_cross(looks, PER_LEVEL, EPSILON, (1 - design.confidence) / 2))
+    too_many = np.array(
+        passes_to_cross(looks, PER_LEVEL, 1 - EPSILON, (1 - design.confidence) / 2 / len(design.images))
+    )
     sizes = np.array(looks)
     low, high = np.zeros(runs, int), np.full(runs, len(rates))
     images, climbing, all_held = np.zeros(runs, int), np.ones(runs, bool), np.ones(runs, bool)

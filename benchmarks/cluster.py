@@ -35,7 +35,7 @@ from formalimg.runs.execution import execute
 from formalimg.runs.plan import Selection
 from formalimg.runs.progress import Progress
 from formalimg.runs.ray.pool import WorkerPool, open_worker_pool
-from formalimg.runs.ray.ray_cluster import ResourceRequest
+from formalimg.runs.ray.worker import ResourceRequest
 from formalimg.types import Item, Setting
 
 WAIT = 0.5

@@ -32,7 +32,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.importing import answer_files
+from formalimg.human_eval.importing import answers as answer_files
 from formalimg.stats.agreement import majority
 from formalimg.stats.comparison import PairedDifference, PairedItems
 from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from formalimg.stats.drift import DRIFT_ALARM, DRIFTED, NOISE, AnchorLook, change_points, drift_evidence
 from formalimg.stats.intervals import clopper_pearson
+from formalimg.stats.judge_error import DRIFT_ALARM, DRIFTED, NOISE, AnchorLook, change_points, drift_evidence
 
 NOISES = (0.0, 0.02, 0.05, 0.1)
 FALLS = (0.05, 0.1, 0.2)

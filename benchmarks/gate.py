@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from formalimg.stats.comparison import MeanError, PairedDifference, PairedItems
 from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
-from formalimg.stats.non_inferiority import GateDecision, decide_gate, look_alpha
+from formalimg.stats.sequential_pairs import GateDecision, decide_gate, look_alpha
 
 LEVELS = tuple(range(1, 11))
 ITEMS = (200, 500, 1_000, 2_000, 4_000)

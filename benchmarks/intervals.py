@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.benchmarks.cfworld.summary import summarize_scores
+from formalimg.benchmarks.cfworld.scores import summarize_scores
 from formalimg.stats.agreement import consistency, consistency_matrix, mean_consistency
 from formalimg.stats.correlation import pearson, within_level_correlation
 from formalimg.stats.intervals import clopper_pearson

@@ -25,7 +25,7 @@ from decisions import World, read_answers, read_people
 
 from formalimg.benchmarks.registry import suite
 from formalimg.human_eval.assignment import Candidate
-from formalimg.human_eval.item_correction import ImageLabels, ItemDraw, ItemFrame, draw_items, draw_more_items
+from formalimg.human_eval.correction import ImageLabels, ItemDraw, ItemFrame, draw_items, draw_more_items
 from formalimg.stats.comparison import PairedDifference, adjust_for_all, is_significant
 from formalimg.stats.corrected_difference import estimate_corrected_difference
 from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected

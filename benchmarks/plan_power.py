@@ -32,8 +32,8 @@ from decisions import ACCEPTED, read_answers
 
 from formalimg.stats.comparison import compare_paired
 from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
-from formalimg.stats.design_power import Design, Goal, power_of
 from formalimg.stats.observations import Observation
+from formalimg.stats.planning import Design, Goal, power_of
 from formalimg.stats.variance_components import (
     DEFAULT_SPREAD,
     AnswerSpread,

@@ -17,7 +17,7 @@ from formalimg.benchmarks.prompt_formulas import read_formula
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.errors import FormalimgError
 from formalimg.judges.grounders.detector_files import coco_classes
-from formalimg.language.open_nouns import find_unknown_nouns
+from formalimg.language.free_english import find_unknown_nouns
 from formalimg.language.parser import understand
 from formalimg.logic.vocabulary import vocabulary
 

@@ -31,7 +31,7 @@ from formalimg.reports.tables.model import Column, TableRow
 from formalimg.runs.manifest import Identity, read_manifest, write_manifest
 from formalimg.runs.reader import open_run
 from formalimg.types import Table
-from formalimg.web.annotate.annotation_app import create_annotation_app
+from formalimg.web.annotation import create_annotation_app
 from tests.support.command import formalimg
 from tests.support.hostile_runs import FOLDER, forge
 from tests.support.hostile_text import (

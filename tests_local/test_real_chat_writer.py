@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.benchmarks.authoring.engine import author_suite
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.logic.checks import check
 from formalimg.logic.verification import verify
 from formalimg.models.registry import open_chat_model

@@ -13,7 +13,7 @@ import pytest
 _LISTENING = """
 import os, stat, sys
 from pathlib import Path
-from formalimg.runs.ray.ray_cluster import connect
+from formalimg.runs.ray.worker import connect
 
 
 def processes(number):

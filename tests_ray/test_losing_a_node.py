@@ -12,7 +12,7 @@ from tests.support.run_contents import contents, order, until
 
 from formalimg.runs.execution import execute
 from formalimg.runs.ray.pool import open_worker_pool
-from formalimg.runs.ray.ray_cluster import ResourceRequest
+from formalimg.runs.ray.worker import ResourceRequest
 from tests_ray.models import Marked, open_judge
 
 ITEMS, MIDDLE = 60, 20

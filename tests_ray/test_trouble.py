@@ -16,7 +16,7 @@ from formalimg.runs.execution import execute
 from formalimg.runs.progress import Progress
 from formalimg.runs.ray import worker
 from formalimg.runs.ray.pool import open_worker_pool
-from formalimg.runs.ray.ray_cluster import ResourceRequest
+from formalimg.runs.ray.worker import ResourceRequest
 from tests_ray.models import Marked, of_this_process, open_judge
 
 

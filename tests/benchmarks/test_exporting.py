@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from formalimg import FormalimgError
 from formalimg.benchmarks.cfworld.items import builtin_groups, items_of_groups
 from formalimg.benchmarks.export.documents import DataFile, croissant_text, datasheet_text
-from formalimg.benchmarks.export.provenance import PublisherInfo, origin_of, terms_of
 from formalimg.benchmarks.export.sheets import count_items
-from formalimg.benchmarks.export.suite_export import ExportedSuite, export_suite
+from formalimg.benchmarks.export.suite_export import ExportedSuite, PublisherInfo, export_suite, origin_of, terms_of
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load
 from formalimg.benchmarks.registry import suite

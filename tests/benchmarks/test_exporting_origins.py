@@ -11,8 +11,7 @@ from formalimg import FormalimgError
 from formalimg.benchmarks.cfworld.items import builtin_groups, items_of_groups
 from formalimg.benchmarks.download.contents import digest
 from formalimg.benchmarks.download.pull import install, note_text
-from formalimg.benchmarks.export.provenance import PublisherInfo
-from formalimg.benchmarks.export.suite_export import export_suite
+from formalimg.benchmarks.export.suite_export import PublisherInfo, export_suite
 from formalimg.benchmarks.formal.published import write_published
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from http.client import HTTPMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,11 +17,11 @@ from urllib.request import Request
 
 import pytest
 
-from formalimg.benchmarks.download import archive
+from formalimg.benchmarks.download import pull as pulling
 from formalimg.benchmarks.download.pull import pull
 from formalimg.benchmarks.download.source import PullError, source
 from formalimg.benchmarks.loader import load
-from tests.benchmarks.test_pull_archives import GOOD, SOURCE, kept, make_tar, make_zip
+from tests.benchmarks.test_pull_archives import GOOD, SOURCE, kept, make_folder, make_tar, make_zip
 
 
 class Site(BaseHTTPRequestHandler):
@@ -107,6 +108,52 @@ def test_an_archive_by_its_address(name: str, site: str, tmp_path: Path, seen: l
     assert all("Authorization" not in headers and "Cookie" not in headers for headers in seen)
 
 
+def test_a_repository_by_its_address(site: str, tmp_path: Path) -> None:
+    """The archive of the commit is taken, as GitHub gives it; that of the authors' own server counts as verified."""
+    (tmp_path / "site" / "tiny" / "archive").mkdir(parents=True)
+    for commit, files in (("a" * 40, GOOD), ("b" * 40, GOOD | {"data/1.json": b"later"})):
+        packed = {f"tiny-{commit}/{name}": data for name, data in files.items()}
+        make_tar(tmp_path / "site" / "tiny" / "archive" / f"{commit}.tar.gz", packed, comment=commit)
+    (tmp_path / "site" / "tiny" / "archive" / "bbbbbbb.tar.gz").symlink_to(f"{'b' * 40}.tar.gz")
+    authors = replace(SOURCE, repository=f"{site}/tiny")
+    pulled = pull(authors, tmp_path / "out")
+    assert kept(tmp_path / "out").items() >= GOOD.items()
+    assert (pulled.origin, pulled.commit, pulled.verified_by) == (f"{site}/tiny", "a" * 40, "archive")
+    newer = pull(authors, tmp_path / "newer", revision="b" * 7)
+    assert (newer.commit, newer.verified_by) == ("b" * 40, "archive")
+    assert (tmp_path / "newer" / "data" / "1.json").read_bytes() == b"later"
+    fork = pull(SOURCE, tmp_path / "fork", f"{site}/tiny.git")
+    assert (fork.origin, fork.commit, fork.verified_by) == (f"{site}/tiny.git", "a" * 40, "")
+    with pytest.raises(PullError, match="the server answers 404"):
+        pull(authors, tmp_path / "none", revision="c" * 40)
+
+
+def test_origins_that_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "bare.git").mkdir()
+    (tmp_path / "bare.git" / "HEAD").write_text("ref: refs/heads/main")
+    (tmp_path / "file.txt").write_text("")
+    make_folder(tmp_path / "folder", GOOD)
+    for origin, revision, says in (
+        (tmp_path / "missing", None, "there is nothing at"),
+        (tmp_path / "file.txt", None, "is not an archive"),
+        (tmp_path / "bare.git", None, f"`git archive -o data.tar.gz {'a' * 40}` there and give that archive"),
+        (tmp_path / "folder", "b" * 7, "`git archive -o data.tar.gz bbbbbbb` there and give that archive"),
+        (tmp_path / "folder", "main", "is not a commit"),
+        (tmp_path / "folder", "--upload-pack=x", "is not a commit"),
+        ("ssh://example.org/x", None, "give an https address"),
+        ("ext::sh -c touch%20/tmp/x", None, "there is nothing at"),
+        ("file:///etc", None, "give an https address"),
+        ("ftp://example.org/x.zip", None, "give an https address"),
+        ("https://ada:secret@example.org/x?token=hidden", None, "leave the user and password out"),
+    ):
+        with pytest.raises(PullError) as caught:
+            pull(SOURCE, tmp_path / "out", origin, revision)
+        message = str(caught.value)
+        assert says in message
+        assert not {"\n", "secret", "hidden"} & {message, *message.replace(":", " ").replace("=", " ").split()}
+        assert not (tmp_path / "out").exists()
+
+
 def test_the_lists_of_prompts_that_are_pulled_can_be_loaded(site: str, tmp_path: Path) -> None:
     found = source("t2i-compbench")
     folder = f"T2I-CompBench-{found.commit}"
@@ -114,7 +161,7 @@ def test_the_lists_of_prompts_that_are_pulled_can_be_loaded(site: str, tmp_path:
     files = {f"{folder}/examples/dataset/{name}": text for name, text in lists.items()}
     files |= {f"{folder}/License.txt": b"MIT", f"{folder}/UniDet_eval/numeracy_eval.py": b"boom"}
     make_tar(tmp_path / "site" / "lists.tar.gz", files, comment=found.commit)
-    pulled = pull("t2i-compbench", tmp_path / "out", f"{site}/lists.tar.gz")
+    pulled = pull(replace(found, digest=""), tmp_path / "out", f"{site}/lists.tar.gz")
     assert (pulled.commit, pulled.files) == (found.commit, 4)
     assert not (tmp_path / "out" / "UniDet_eval").exists()
     assert [item.id for item in load("t2i-compbench", tmp_path / "out")] == ["color-0000", "numeracy-0000"]
@@ -133,15 +180,15 @@ def test_the_lists_of_prompts_that_are_pulled_can_be_loaded(site: str, tmp_path:
         ("nonsense.zip", "cannot download"),
         ("slow.zip", "too slow"),
         ("page.zip", "neither a .zip nor a .tar.gz"),
-        ("repository", "cannot fetch from"),
+        ("repository", "the server answers 404"),
     ],
 )
 def test_servers_that_do_not_give_it(
     name: str, says: str, site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "MAX_DOWNLOAD_BYTES", 300_000)
+    monkeypatch.setattr(pulling, "MAX_DOWNLOAD_BYTES", 300_000)
     if name == "slow.zip":
-        monkeypatch.setattr(archive, "DOWNLOAD_TIMEOUT_S", 0.3)
+        monkeypatch.setattr(pulling, "DOWNLOAD_TIMEOUT_S", 0.3)
     with pytest.raises(PullError, match=says) as caught:
         pull(SOURCE, tmp_path / "out", f"{site}/{name}")
     assert "\n" not in str(caught.value)
@@ -151,7 +198,7 @@ def test_servers_that_do_not_give_it(
 @pytest.mark.parametrize("unsafe", ["http://example.org/a.zip", "https://ada:secret@example.org/a.zip"])
 def test_a_secure_address_does_not_lead_to_an_unsafe_one(unsafe: str) -> None:
     request = Request("https://example.org/a.zip")
-    redirecting = archive._HttpsRedirects()
+    redirecting = pulling._HttpsRedirects()
     with pytest.raises(PullError, match="unsafe address"):
         redirecting.redirect_request(request, BytesIO(), 302, "", HTTPMessage(), unsafe)
     assert redirecting.redirect_request(request, BytesIO(), 302, "", HTTPMessage(), "https://example.org/b.zip")

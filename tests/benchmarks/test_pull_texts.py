@@ -10,11 +10,11 @@ import pytest
 from formalimg.api import run
 from formalimg.benchmarks.download.source import PullError
 from formalimg.benchmarks.download.texts import (
+    find_pulled_texts,
     has_texts,
+    published_texts,
     pull_texts,
-    pulled_texts,
     read_text,
-    text_source,
     texts_folder,
 )
 from formalimg.benchmarks.registry import suite, suite_names
@@ -82,10 +82,10 @@ def test_texts_are_read_as_format_strings(parts: list[str], is_template: bool, t
     [
         (SOURCE, "MISSING", "there is no text MISSING"),
         (SOURCE, "Judge.ask.words[4]", r"there is no text Judge\.ask\.words\[4\]"),
-        (SOURCE, "Judge.ask.words[0]", "formatted in a way of its own"),
+        (SOURCE, "Judge.ask.words[0]", "a field has its own format"),
         (SOURCE, "a b", "names no text"),
         (b"x = 'open {'", "x", None),
-        (b"x = f'{1 + 2}'", "x", "what is put in there has no name, in line 1"),
+        (b"x = f'{1 + 2}'", "x", "a field has no name, in line 1"),
         (b"x = y + ''\ny = x + ''", "x", "it refers to itself"),
         (b"x = (", "x", "not Python that can be read"),
         (b"\0", "x", "not Python that can be read|null bytes"),
@@ -108,7 +108,7 @@ def test_every_text_takes_the_place_of_one_of_ours(tmp_path: Path) -> None:
     for name in SCRIPTS:
         pulled = pull_texts(name, tmp_path / name, write_scripts(tmp_path / "scripts", name))
         texts = {path.stem for path in pulled.folder.glob("*.txt")}
-        assert texts == {place.name for place in text_source(name).places}
+        assert texts == {text.name for text in published_texts()[name][1]}
         ours: dict[str, Prompt] = {}
         for folder in {path.parent for path in Path("/").joinpath(_package()).rglob("prompts/**/*.txt")}:
             ours |= {prompt.name: prompt for prompt in load_prompts(folder, pulled.folder).values() if prompt.origin}
@@ -126,7 +126,7 @@ def _package() -> Path:
 
 def test_the_command_puts_texts_where_published_protocols_look_for_them(tmp_path: Path) -> None:
     scripts = write_scripts(tmp_path / "scripts", "conceptmix")
-    assert pulled_texts("conceptmix") is None
+    assert find_pulled_texts("conceptmix") is None
     said = formalimg("pull", "conceptmix", "--texts", "--from", str(scripts))
     assert said.code == 0, said.err
     assert f"in       {texts_folder('conceptmix')}" in said.out
@@ -134,7 +134,7 @@ def test_the_command_puts_texts_where_published_protocols_look_for_them(tmp_path
     assert said.out.endswith("used by  formalimg run --protocol published\n")
     assert "--items" not in said.out, "there are no items in it"
     assert "not verified" in said.err
-    assert pulled_texts("conceptmix") == texts_folder("conceptmix")
+    assert find_pulled_texts("conceptmix") == texts_folder("conceptmix")
     own = str(tmp_path / "own")
     said = formalimg("pull", "conceptmix", "--texts", "--from", str(scripts), "--to", own)
     assert said.code == 0
@@ -142,7 +142,7 @@ def test_the_command_puts_texts_where_published_protocols_look_for_them(tmp_path
     for words, message in (
         (("pull", "conceptmix"), "nothing says where the data goes: give --to DIR, as in --to conceptmix"),
         (("pull", "conceptmx"), "did you mean conceptmix?"),
-        (("pull", "geneval", "--texts"), "where geneval keeps its texts is not known: known are those of formalimg, "),
+        (("pull", "geneval", "--texts"), "geneval has no prompts that we know of: known are those of formalimg, "),
         (("pull", "cf-world", "--texts", "--from", str(scripts)), "there is no data of cf-world in it"),
     ):
         refused = formalimg(*words)

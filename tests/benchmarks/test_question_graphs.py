@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from formalimg.benchmarks.export.provenance import PublisherInfo
-from formalimg.benchmarks.export.suite_export import export_suite
+from formalimg.benchmarks.export.suite_export import PublisherInfo, export_suite
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.items_file import decode_item, encode_item, write_items
 from formalimg.benchmarks.loader import load

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from formalimg.benchmarks.authoring.engine import AuthoringResult, author_suite
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law
 from formalimg.benchmarks.cfworld.group_checks import check_groups
 from formalimg.benchmarks.cfworld.items import builtin_groups

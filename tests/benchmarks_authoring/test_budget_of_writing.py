@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.benchmarks.authoring.engine import author_suite
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Message, Reply
 from formalimg.models.registry import open_chat_model

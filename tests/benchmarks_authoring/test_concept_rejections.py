@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from formalimg.benchmarks.authoring.outcomes import Rejection
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.authoring.task import AuthoringPlan, Slot
 from formalimg.benchmarks.conceptmix.authoring.checks import check_questions, complete_binding_from
 from formalimg.benchmarks.conceptmix.authoring.choices import ConceptChoices
 from formalimg.benchmarks.conceptmix.authoring.templates import BindingAnswer, draw_mixture, make_mixture

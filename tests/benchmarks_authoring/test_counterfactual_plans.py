@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, read_laws
 from formalimg.benchmarks.conceptmix.authoring.choices import ConceptChoices
 from formalimg.errors import FormalimgError

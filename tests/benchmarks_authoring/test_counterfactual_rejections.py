@@ -7,7 +7,6 @@ import random
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.benchmarks.authoring.outcomes import Rejection
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, named_outcomes
-from formalimg.benchmarks.cfworld.authoring.description_task import apply_description
 from formalimg.benchmarks.cfworld.authoring.group_task import read_groups
-from formalimg.benchmarks.cfworld.authoring.pair_task import parse_pair
+from formalimg.benchmarks.cfworld.authoring.prompt_tasks import apply_description, parse_pair
 from formalimg.benchmarks.cfworld.authoring.question_task import parse_questions
 from formalimg.benchmarks.cfworld.authoring.templates import DescriptionAnswer, PairAnswer, QuestionAnswer
 from formalimg.benchmarks.cfworld.items import items_of_groups
@@ -35,17 +33,10 @@ from tests.benchmarks_authoring.counterfactual_author import (
     plan_of,
     questions_about,
     right_answer,
-    serving,
 )
 from tests.support.loopback.faults import Fault
 
 pytest.importorskip("openai")
-
-
-@pytest.fixture(scope="module")
-def author() -> Iterator[Author]:
-    with serving() as found:
-        yield found
 
 
 def _with(**fields: Any) -> Any:

@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from formalimg.benchmarks.authoring.engine import author_suite, estimate_authoring
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.conceptmix.authoring.choices import ConceptChoices
 from formalimg.cli.write import write_command
 from formalimg.errors import FormalimgError

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from formalimg.benchmarks.authoring.conversation import AuthoringJournal
 from formalimg.benchmarks.authoring.engine import author_suite
-from formalimg.benchmarks.authoring.journal import AuthoringJournal
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
 from formalimg.logic.checks import check

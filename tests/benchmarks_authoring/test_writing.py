@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from formalimg.benchmarks.authoring.engine import AuthoringResult, author_suite
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.authoring.task import AuthoringPlan, Slot
 from formalimg.benchmarks.formal.authoring.templates import Assignment, draw_assignment
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.loader import load

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from formalimg.benchmarks.authoring.engine import author_suite
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.authoring.task import AuthoringPlan
 from tests.benchmarks_authoring.scripted import Scripted, honest_draft
 
 PLAN = AuthoringPlan("knolling", (1, 2, 3), 5, attempts=4)

@@ -367,7 +367,7 @@ def test_the_study_for_correction_has_a_usual_place_that_the_viewer_knows(
     assert Path("studies/reader-correction").is_dir()
     with TestClient(create_viewer_app(Site("runs"), token=None), base_url="http://127.0.0.1:8421") as visitor:
         page = visitor.get("/run?run=reader").text
-    assert "not corrected by human labels: nobody has finished an image yet" in page
+    assert "not corrected by human labels: no rater has finished an image yet" in page
     with open_study("studies/reader-correction") as study:
         take(study, "rater-1", lambda task, step: 1)
     with TestClient(create_viewer_app(Site("runs"), token=None), base_url="http://127.0.0.1:8421") as visitor:

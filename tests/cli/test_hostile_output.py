@@ -15,7 +15,7 @@ import pytest
 
 from formalimg.cli.commands import configure_logging
 from formalimg.cli.streams import VisibleFormatter
-from formalimg.human_eval.agreement.attention import RaterSummary
+from formalimg.human_eval.agreement.study_tables import RaterSummary
 from tests.support.command import formalimg
 from tests.support.sizes import only_in_full
 

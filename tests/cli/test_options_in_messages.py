@@ -38,7 +38,6 @@ FILES = {name: file for name in OPTIONS if (file := _file(name)) is not None}
 
 NO_MESSAGES = {
     "cli/commands.py",  # the list of commands
-    "benchmarks/download/git.py",  # options of git
     "human_eval/manifest.py",  # a comment in a file that says which commands go by it
     "rewards/trainers/pickle_gateway.py",  # a program of its own
 }

@@ -11,7 +11,7 @@ from formalimg.judges.base import LoadedImage
 from formalimg.models.base import Generated, ImageRequest, ImageResult
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
-from formalimg.stats.design_power import Goal, plan_judged_design, plan_labelled_design
+from formalimg.stats.planning import Goal, plan_judged_design, plan_labelled_design
 from formalimg.stats.variance_components import DEFAULT_SPREAD, majority_labels
 from formalimg.types import Item, Unscored, Verdict
 from tests.human_eval.rated_runs import image_in

@@ -55,7 +55,7 @@ def test_detectors_are_listed_with_what_they_need() -> None:
         (["run", "dsg", "-m", "builtin/reader"], "`formalimg pull dsg` brings data for questions"),
         (["run", "formalimg", "-m", "builtin/reader"], "brings data for knolling and natural"),
         (["run", "xyzzy", "-m", "builtin/reader"], "drawbench; `formalimg suites` describes them"),
-        (["pull", "natural", "--to", "x"], "natural is a suite, and not published data: its data comes with "),
+        (["pull", "natural", "--to", "x"], "natural is a suite, not published data: pull its data with "),
         (["pull", "knolling-counts", "--to", "x"], "its items ship with formalimg"),
         (["pull", "genval", "--to", "x"], "did you mean geneval?"),
     ],

@@ -12,12 +12,19 @@ import pytest
 
 from formalimg.benchmarks.questions.spec import QuestionSpec, whole_question
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterSummary
-from formalimg.human_eval.attention_checks import is_unrelated, ready_made_check
+from formalimg.human_eval.agreement.study_tables import RaterSummary
+from formalimg.human_eval.attention_checks import (
+    StudyRules,
+    find_excluded,
+    is_unrelated,
+    max_misses,
+    min_checks,
+    ready_made_check,
+    usual_checks,
+)
 from formalimg.human_eval.manifest import read_study_manifest
 from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, RatingStep
 from formalimg.human_eval.records import read_study, summarize_raters
-from formalimg.human_eval.rules import StudyRules, find_excluded, max_misses, min_checks, usual_checks
 from formalimg.human_eval.study import RatingTask, open_study
 from formalimg.human_eval.study_builder import create_study
 from formalimg.runs.reader import StoredRun

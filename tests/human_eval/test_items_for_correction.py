@@ -18,7 +18,7 @@ from formalimg.benchmarks.registry import suite
 from formalimg.cli.commands import app
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
-from formalimg.human_eval.item_correction import ItemFrame, ItemSample, draw_items, draw_more_items
+from formalimg.human_eval.correction import ItemFrame, ItemSample, draw_items, draw_more_items
 from formalimg.human_eval.manifest import read_study_manifest
 from formalimg.human_eval.ratings import human_labels
 from formalimg.human_eval.records import read_study

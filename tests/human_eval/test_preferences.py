@@ -14,10 +14,10 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.preferences import PreferenceStudy
 from formalimg.human_eval.agreement.studies import human_study_text, study_human_ratings
+from formalimg.human_eval.attention_checks import StudyRules
 from formalimg.human_eval.protocol import AnswerValue, RatingStep
 from formalimg.human_eval.ratings import human_labels, human_ratings
 from formalimg.human_eval.records import read_study, summarize_raters
-from formalimg.human_eval.rules import StudyRules
 from formalimg.human_eval.study import RatingTask, open_study
 from formalimg.human_eval.study_builder import create_study
 from formalimg.human_eval.study_export import export_study

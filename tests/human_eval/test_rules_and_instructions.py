@@ -13,15 +13,15 @@ import pytest
 
 from formalimg.benchmarks.registry import suite_names
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterSummary
 from formalimg.human_eval.agreement.rating_files import read_votes
 from formalimg.human_eval.agreement.studies import study_human_ratings
+from formalimg.human_eval.agreement.study_tables import RaterSummary
 from formalimg.human_eval.agreement.vote_study import VoteStudy
+from formalimg.human_eval.attention_checks import StudyRules, find_excluded, usual_checks
 from formalimg.human_eval.manifest import read_study_manifest
 from formalimg.human_eval.protocol import AnswerError, RatingProtocol, instructions_for
 from formalimg.human_eval.ratings import human_ratings
 from formalimg.human_eval.records import read_study, summarize_raters
-from formalimg.human_eval.rules import StudyRules, find_excluded, usual_checks
 from formalimg.human_eval.study import open_study
 from formalimg.human_eval.study_builder import create_study
 from formalimg.human_eval.study_export import export_study, write_recruitment

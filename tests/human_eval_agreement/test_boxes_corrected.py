@@ -160,7 +160,7 @@ def test_every_form_tells_the_same() -> None:
 
 
 def test_no_corrections_and_double_ones_are_refused() -> None:
-    with pytest.raises(FormalimgError, match="nobody has corrected"):
+    with pytest.raises(FormalimgError, match="no rater has corrected"):
         study_boxes([], "knolling")
     with pytest.raises(FormalimgError, match="ann corrects item 1, sample 0, of one twice"):
         study_boxes([BoxCorrection("one", "1", 0, 1, "ann", FOUND, BY_ANN)] * 2, "knolling")

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from formalimg.benchmarks.cfworld.calibration import GateCalibration, calibrate_gate
-from formalimg.benchmarks.cfworld.scores import ScoreProfile
 from formalimg.cli.calibrate import calibrate_command
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rating_files import RatingsError, load_label_file
 from formalimg.human_eval.agreement.thresholds import LabelledScore, at_thresholds, best_threshold
 from formalimg.runs.reader import open_run
 from formalimg.stats.intervals import clopper_pearson
+from formalimg.stats.observations import Profile
 from tests.human_eval_agreement.counterfactual_runs import Scores, scored_item, scored_run
 
 BY_HAND = {"a": 0.2, "b": 0.4, "c": 0.45, "d": 0.6, "e": 0.8, "f": 0.9}
@@ -49,7 +49,7 @@ def labels(tmp_path: Path) -> Path:
     return tmp_path / "labels.csv"
 
 
-def _calibrated(labels: Path, *folders: Path, profile: ScoreProfile = "paper") -> GateCalibration:
+def _calibrated(labels: Path, *folders: Path, profile: Profile = "paper") -> GateCalibration:
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(open_run(each))) for each in folders]
         return calibrate_gate(load_label_file(labels).require_valid(), runs, profile=profile)
@@ -143,7 +143,7 @@ def test_full_weights_move_scores_and_blank_images_score_nothing(tmp_path: Path)
     scores: Scores = {"a-l1": [[1.0, 1.0, 1.0, 0.0]], "b-l1": [1.0]}
     folder = scored_run(tmp_path / "run", items, scores, blank=frozenset({"b-l1"}))
     (tmp_path / "labels.csv").write_text("model,item,label\nrun,a-l1,1\nrun,b-l1,0")
-    by_profile: dict[ScoreProfile, float] = {"paper": 11 / 26, "official-code": 19 / 34}
+    by_profile: dict[Profile, float] = {"paper": 11 / 26, "official-code": 19 / 34}
     for profile, score in by_profile.items():
         best = _calibrated(tmp_path / "labels.csv", folder, profile=profile).best
         assert best is not None

@@ -14,12 +14,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from formalimg.benchmarks.cfworld.diagnosis import Diagnosis, diagnose
-from formalimg.benchmarks.cfworld.diagnosis_tables import diagnosis_text
-from formalimg.benchmarks.cfworld.scores import ScoreProfile
+from formalimg.benchmarks.cfworld.diagnosis import Diagnosis, diagnose, diagnosis_text
 from formalimg.cli.diagnose import diagnose_command
 from formalimg.errors import FormalimgError
 from formalimg.runs.reader import open_run
+from formalimg.stats.observations import Profile
 from tests.human_eval_agreement.counterfactual_runs import Scores, scored_item, scored_run
 
 Sides: TypeAlias = Mapping[str, tuple[Sequence[float | None], Sequence[float | None]]]
@@ -82,7 +81,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def _diagnosed(
-    *folders: Path, model: str | None = None, threshold: float = 0.5, profile: ScoreProfile = "paper"
+    *folders: Path, model: str | None = None, threshold: float = 0.5, profile: Profile = "paper"
 ) -> list[Diagnosis]:
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(open_run(folder))) for folder in folders]

@@ -17,15 +17,14 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from formalimg.benchmarks.cfworld.score_studies import study_human_scores
-from formalimg.benchmarks.cfworld.scores import ScoreProfile
 from formalimg.benchmarks.cfworld.spec import Dimension
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy
 from formalimg.human_eval.agreement.rating_files import RatingsError, load_score_file
-from formalimg.human_eval.agreement.score_agreement import ScorePair, score_gap
+from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy, ScorePair, score_gap
 from formalimg.runs.reader import open_run
 from formalimg.stats.intervals import clopper_pearson
+from formalimg.stats.observations import Profile
 from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.human_eval_agreement.counterfactual_runs import Scores, scored_item, scored_run
 
@@ -74,7 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return scored_run(tmp_path_factory.mktemp("runs") / "run", ITEMS, JUDGED)
 
 
-def _studied(folder: Path, tmp_path: Path, text: str = PEOPLE, profile: ScoreProfile = "paper") -> HumanScoreStudy:
+def _studied(folder: Path, tmp_path: Path, text: str = PEOPLE, profile: Profile = "paper") -> HumanScoreStudy:
     (tmp_path / "scores.csv").write_text(text)
     with closing(open_run(folder)) as run:
         return study_human_scores(load_score_file(tmp_path / "scores.csv").require_valid(), [run], profile=profile)
@@ -134,7 +133,7 @@ def test_the_published_code_gives_each_question_its_full_weight(folder: Path, tm
 
 
 @pytest.mark.parametrize("profile", ["paper", "official-code"])
-def test_blank_images_score_nothing_in_sum_and_in_each_dimension(tmp_path: Path, profile: ScoreProfile) -> None:
+def test_blank_images_score_nothing_in_sum_and_in_each_dimension(tmp_path: Path, profile: Profile) -> None:
     folder = scored_run(tmp_path / "run", ITEMS[:1], {"a-l1": [1.0]}, blank=frozenset({"a-l1"}))
     found = _studied(folder, tmp_path, "\n".join(PEOPLE.splitlines()[:5]), profile)
     assert found.questions is not None
@@ -223,6 +222,7 @@ def test_the_command_prints_and_writes(folder: Path, tmp_path: Path) -> None:
         assert expected in printed
     assert len(json.loads(run("--format", "json"))["scores"][0]["questions"]["overall"]["histogram"]) == 41
     rows = list(csv.DictReader(io.StringIO(run("--format", "csv"))))
-    assert [float(row["difference"]) for row in rows if row["kind"] == "logic"] == [pytest.approx(-0.125)]
+    differences = [row["value"] for row in rows if (row["figure"], row["kind"]) == ("judge minus people", "logic")]
+    assert [*map(float, differences)] == [pytest.approx(-0.125)]
     with pytest.raises(FormalimgError, match="not both"):
         CliRunner().invoke(app, [str(folder), "--scores", "a", "--votes", "b"], catch_exceptions=False)

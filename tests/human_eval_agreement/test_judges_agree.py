@@ -16,7 +16,8 @@ from typer.testing import CliRunner, Result
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.judge_agreement import compare_judges, compare_records, find_judge
+from formalimg.human_eval.agreement.judge_agreement import compare_judges, compare_records
+from formalimg.human_eval.agreement.rated_images import find_judge
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.manifest import Identity

@@ -234,7 +234,7 @@ def test_mistakes_are_told(runs: list[StoredRun], tmp_path: Path) -> None:
         study_likert([LikertRating("one", "zz", 0, "ann", 5)], runs)
     with pytest.raises(FormalimgError, match="give 1 to 5"):
         study_likert([LikertRating("one", "a1", 0, "ann", 0)], runs)
-    with pytest.raises(FormalimgError, match="nobody has rated an image yet"):
+    with pytest.raises(FormalimgError, match="no rater has rated an image yet"):
         study_likert([LikertRating("one", "a1", 0, "ann", None)], runs)
 
 

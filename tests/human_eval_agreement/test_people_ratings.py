@@ -166,7 +166,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     other = rated_run(tmp_path / "three", items)
     assert "is about one, two: name at least one of these runs" in refused(other, "--ratings", study)
     assert "leave --iou out" in refused(*runs, "--ratings", study, "--iou", "0.5")
-    assert "nobody has had an attention check" in refused(*runs, "--ratings", study, "--exclude-inattentive", "0.1")
+    assert "no rater has had an attention check" in refused(*runs, "--ratings", study, "--exclude-inattentive", "0.1")
     assert "give --votes, --scores or --ratings" in refused(*runs, "--ratings", study, "--votes", "votes.csv")
     assert "give it with --ratings" in refused(*runs, "--iou", "0.5")
     assert "is not a study" in refused(*runs, "--ratings", tmp_path)

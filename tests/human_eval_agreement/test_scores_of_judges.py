@@ -16,7 +16,7 @@ from formalimg.benchmarks.cfworld.score_studies import compare_scores
 from formalimg.benchmarks.cfworld.spec import Dimension
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.judge_agreement_tables import score_agreement_tables
+from formalimg.human_eval.agreement.judge_agreement import score_agreement_tables
 from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement
 from formalimg.runs.execution import judge_run
 from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_item, concept_run

@@ -10,8 +10,7 @@ import pytest
 
 from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.importing.answer_files import read_answers, read_reply
-from formalimg.human_eval.importing.answer_runs import import_answers
+from formalimg.human_eval.importing.answers import import_answers, read_answers, read_reply
 from formalimg.runs.reader import Judged, open_run
 from formalimg.types import Item, Unscored, Verdict
 from tests.support.command import formalimg

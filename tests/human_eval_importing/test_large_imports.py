@@ -13,8 +13,7 @@ from formalimg._util import record_files
 from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.importing import rating_studies
-from formalimg.human_eval.importing.answer_files import read_answers
-from formalimg.human_eval.importing.answer_runs import ImportedRuns, import_answers
+from formalimg.human_eval.importing.answers import ImportedRuns, import_answers, read_answers
 from formalimg.human_eval.importing.rating_studies import read_ratings
 from formalimg.types import Item
 

@@ -15,8 +15,14 @@ from formalimg.drawing.icon_scene import draw
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.boxes import MIN_OVERLAP, box_overlap, match_objects
-from formalimg.judges.certificates.grounder_certificate import Certificate, ConditionResult, certify
-from formalimg.judges.certificates.random_images import CONDITIONS, draw_impostors, random_scenes
+from formalimg.judges.certificates.grounder_certificate import (
+    CONDITIONS,
+    Certificate,
+    ConditionResult,
+    certify,
+    draw_impostors,
+    random_scenes,
+)
 from formalimg.judges.grounders.icons import IconGrounder, ground_icons
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box, SceneObject
 from formalimg.scenes.scene import Scene
@@ -136,7 +142,7 @@ def test_the_same_seed_gives_the_same_scenes_and_impostors() -> None:
     assert list(random_scenes(5, seed=1)) == list(random_scenes(5, seed=1))
     assert list(random_scenes(5, seed=1)) != list(random_scenes(5, seed=2))
     assert list(random_scenes(3, seed=1)) == list(random_scenes(5, seed=1))[:3]
-    one, other = ([each.image.tobytes() for each in draw_impostors(tries(4, 10), seed=1)] for _ in range(2))
+    one, other = ([image.tobytes() for _, image in draw_impostors(tries(4, 10), seed=1)] for _ in range(2))
     assert one == other
 
 

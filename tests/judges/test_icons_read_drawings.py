@@ -14,7 +14,7 @@ from PIL import Image, ImageFilter
 import formalimg
 from formalimg.drawing.icon_scene import draw, drawable_classes, natural_aspect
 from formalimg.judges.base import Grounding, LoadedImage
-from formalimg.judges.certificates.random_images import random_scenes
+from formalimg.judges.certificates.grounder_certificate import random_scenes
 from formalimg.judges.grounders.icons import IconGrounder, ground_icons
 from formalimg.logic.verification import verify
 from formalimg.logic.vocabulary import vocabulary

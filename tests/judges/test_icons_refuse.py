@@ -10,7 +10,7 @@ from PIL import Image
 from formalimg.drawing.icon_scene import draw, drawable_classes, layout_image
 from formalimg.judges.base import Grounding
 from formalimg.judges.boxes import match_objects
-from formalimg.judges.certificates.random_images import draw_impostors, random_scenes
+from formalimg.judges.certificates.grounder_certificate import draw_impostors, random_scenes
 from formalimg.judges.grounders.icon_segmentation import drawing_background
 from formalimg.judges.grounders.icons import ground_icons
 from formalimg.scenes.objects import Box, SceneObject

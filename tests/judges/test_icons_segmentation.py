@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
 from formalimg.drawing.icon_scene import draw
-from formalimg.judges.certificates.random_images import CONDITIONS, random_scenes
+from formalimg.judges.certificates.grounder_certificate import CONDITIONS, random_scenes
 from formalimg.judges.grounders import icon_segmentation
 from formalimg.judges.grounders.icon_segmentation import Cells, drawing_background, find_components, find_outermost
 

@@ -12,9 +12,8 @@ from PIL import Image
 from formalimg import Box, Scene, SceneObject, draw
 from formalimg.drawing.icon_scene import natural_aspect
 from formalimg.judges.base import Grounding
-from formalimg.judges.grounders.icon_segmentation import PixelBox, reduce_blocks
+from formalimg.judges.grounders.icon_segmentation import PixelBox, SmallIcon, find_unexplained, reduce_blocks
 from formalimg.judges.grounders.icons import ground_icons
-from formalimg.judges.grounders.small_icons import SmallIcon, find_unexplained
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.builtin.tiny.model import enlarge
 from formalimg.types import Unscored

@@ -37,7 +37,7 @@ from formalimg.judges.certificates.measurement import (
     count_answers,
     count_nuisances,
 )
-from formalimg.judges.certificates.nuisances import NUISANCES
+from formalimg.judges.certificates.scene_changes import NUISANCES
 from formalimg.judges.drawn_judge import DrawnJudge, judge_drawn_scene
 from formalimg.judges.factory import open_judge
 from formalimg.logic.parser import parse

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from formalimg._util.edit_distance import edit_distance
 from formalimg.judges.base import TextLine
-from formalimg.judges.text_match import match_texts, normalize_text
+from formalimg.judges.text_judge import match_texts, normalize_text
 from formalimg.scenes.objects import Box
 
 

@@ -21,8 +21,7 @@ from formalimg.benchmarks.odd_records import odd_tags
 from formalimg.benchmarks.questions.spec import COUNT_WORDS
 from formalimg.errors import FormalimgError
 from formalimg.judges.factory import open_grounder, open_judge
-from formalimg.judges.published_protocol import probability_of
-from formalimg.judges.question_judge import QuestionGraphJudge
+from formalimg.judges.question_judge import QuestionGraphJudge, probability_of
 from formalimg.runs.reader import open_run
 from formalimg.types import Unscored, Verdict
 from tests.support.command import formalimg

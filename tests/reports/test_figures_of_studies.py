@@ -24,10 +24,10 @@ from formalimg.benchmarks.conceptmix.captions.study import CaptionStudy, study_c
 from formalimg.benchmarks.conceptmix.spec import Category
 from formalimg.cli.calibrate import calibrate_command
 from formalimg.human_eval.agreement.boxes import BoxCorrection, study_boxes
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy
 from formalimg.human_eval.agreement.judge_agreement import compare_judges
 from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY
 from formalimg.human_eval.agreement.rating_files import Rating, Vote
+from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy
 from formalimg.human_eval.agreement.thresholds import LabelledScore, at_thresholds
 from formalimg.human_eval.agreement.vote_study import VoteStudy, study_votes
 from formalimg.reports.figures.charts import five_numbers

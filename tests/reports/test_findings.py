@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.human_eval.agreement.image_labels import RunLabels
-from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.human_eval.agreement.rated_images import ImageName
 from formalimg.reports.comparison import compare
 from formalimg.reports.findings import Findings, collect_findings
 from formalimg.reports.report import render

@@ -30,11 +30,19 @@ from formalimg.reports.page_images import (
     telling_failures,
 )
 from formalimg.runs.database import PlannedItem
-from formalimg.runs.image_store import RunFolderImage
+from formalimg.runs.image_store import ImageStore, RunFolderImage
 from formalimg.runs.queries import ImageOutcome
 from formalimg.runs.reader import Judged
 from formalimg.types import Part, Verdict
 from tests.reports.drawn_runs import DrawnRun, plain_run
+
+
+class FlatStore(ImageStore):
+    """Images beside each other in the folder itself."""
+
+    @property
+    def images(self) -> Path:
+        return self.folder
 
 
 def _outcome(number: int, level: int, passed: bool | None, reason: str = "") -> ImageOutcome:
@@ -122,7 +130,7 @@ def test_only_the_recorded_file_is_shown(tmp_path: Path, change: str) -> None:
     path, other = tmp_path / "a.png", tmp_path / "b.png"
     Image.new("RGB", (40, 30), "red").save(path)
     digest = sha256(path.read_bytes()).hexdigest()
-    assert isinstance(make_thumbnail(RunFolderImage(path.name, digest, tmp_path)), Thumbnail)
+    assert isinstance(make_thumbnail(RunFolderImage(path.name, digest, FlatStore(tmp_path))), Thumbnail)
     path.rename(other)
     if change == "another file":
         Image.new("RGB", (40, 30), "blue").save(path)
@@ -130,14 +138,14 @@ def test_only_the_recorded_file_is_shown(tmp_path: Path, change: str) -> None:
         path.symlink_to(other)
     else:
         os.mkfifo(path)
-    shown = make_thumbnail(RunFolderImage(path.name, digest, tmp_path))
+    shown = make_thumbnail(RunFolderImage(path.name, digest, FlatStore(tmp_path)))
     assert isinstance(shown, str)
     assert shown.startswith("the file of the image cannot be read: it is ")
 
 
 def _thumbnail(path: Path) -> Thumbnail | str:
     digest = sha256(path.read_bytes()).hexdigest() if path.exists() else ""
-    return make_thumbnail(RunFolderImage(path.name, digest, path.parent))
+    return make_thumbnail(RunFolderImage(path.name, digest, FlatStore(path.parent)))
 
 
 def _failing(name: str, words: dict[str, str]) -> DrawnRun:

@@ -29,7 +29,7 @@ from formalimg.reports.gallery import formula_pieces
 from formalimg.reports.report import render, write_html
 from formalimg.stats.observations import Band, Rate
 from formalimg.types import Part, Verdict
-from formalimg.web.viewer.clauses import highlight_formula
+from formalimg.web.viewer.highlight import highlight_formula
 from tests.reports.drawn_runs import DrawnRun, drawn_run, plain_run
 from tests.support.sizes import only_in_full
 

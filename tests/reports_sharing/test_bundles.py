@@ -43,7 +43,7 @@ def test_nothing_differs_in_a_bundle_as_it_was_written(bundle: Path, reader_run:
     check = verify_bundle(bundle)
     with closing(open_run(reader_run)) as run:
         scored = sum(outcome.passed is not None for outcome in run.outcomes())
-    assert check.findings == ()
+    assert check.findings == []
     assert check.verdicts == check.by_scene == scored
     assert check.numbers > 100
     assert check.made_with == VERSION
@@ -102,7 +102,7 @@ def test_runs_of_every_suite_and_condition_can_be_bundled(name: str, tmp_path: P
     shutil.copytree(GOLDEN / name, folder)
     written = write_bundle([folder], tmp_path / "one.zip", VERSION)
     check = verify_bundle(tmp_path / "one.zip", written.digest)
-    assert check.findings == ()
+    assert check.findings == []
     assert written.runs[0]["items"] > 0
 
 
@@ -126,7 +126,7 @@ def test_several_runs_and_judges_are_in_one_report(reader_run: Path, tmp_path: P
     report = json.loads(read_files(tmp_path / "two.zip")["report.json"])
     assert len(report["sections"][0]["runs"]) == 3
     assert str(tmp_path) not in json.dumps(report)
-    assert verify_bundle(tmp_path / "two.zip").findings == ()
+    assert verify_bundle(tmp_path / "two.zip").findings == []
 
 
 def test_after_a_wrong_digest_nothing_is_read(bundle: Path, tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_file_that_unpacks_to_anything_is_refused(
 ) -> None:
     limit = max(map(len, read_files(bundle).values()))
     monkeypatch.setattr("formalimg.reports.sharing.bundle_format.MAX_FILE_BYTES", limit)
-    assert verify_bundle(bundle).findings == ()
+    assert verify_bundle(bundle).findings == []
 
     def swell(files: dict[str, bytes]) -> None:
         files["runs/knolling-reader/items.jsonl"] += b"\n" * limit

@@ -56,7 +56,7 @@ def test_a_pushed_run_has_images_verdicts_manifest_and_card(
     assert all(bool(row["what_failed"]) == (row["passed"] is False) for row in rows)
     assert files["run.toml"] == (reader_run / "run.toml").read_bytes()
     (tmp_path / "bundle.zip").write_bytes(files["bundle.zip"])
-    assert verify_bundle(tmp_path / "bundle.zip").findings == ()
+    assert verify_bundle(tmp_path / "bundle.zip").findings == []
     card = files["README.md"].decode()
     assert card.startswith('---\nlicense: "cc-by-4.0"\n')
     assert verify_bundle(tmp_path / "bundle.zip").digest in card

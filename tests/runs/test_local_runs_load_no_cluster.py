@@ -44,7 +44,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 def test_local_runs_load_no_cluster(loaded: list[str]) -> None:
     assert "formalimg.runs.engine" in loaded
-    unwanted = ("formalimg.runs.ray", "formalimg.rewards", "formalimg.runs.remote_image_store", "fsspec", "ray")
+    unwanted = ("formalimg.runs.ray", "formalimg.rewards", "fsspec", "ray")
     assert [name for name in loaded if name.startswith(unwanted)] == []
 
 

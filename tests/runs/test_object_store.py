@@ -15,8 +15,8 @@ from formalimg.errors import FormalimgError
 from formalimg.reports.page_images import make_thumbnail
 from formalimg.runs.config import images_url
 from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.image_store import check_url
 from formalimg.runs.reader import locate_image, open_run
-from formalimg.runs.remote_image_store import check_url
 from tests.support.command import formalimg
 from tests.support.models import NumberJudge, Speckles
 from tests.support.run_contents import contents, judged, order, outcomes, rows
@@ -245,7 +245,7 @@ def test_the_card_of_a_stranger_opens_no_other_file(tmp_path: Path) -> None:
     assert found is not None
     with pytest.raises(OSError, match="not the file that was made"):
         found.path.read_bytes()
-    store = locate_image(tmp_path / "run" / "images" / "gone.png", "").store  # type: ignore[attr-defined]
+    store = locate_image(tmp_path / "run" / "images" / "gone.png", "").store
     for name in ("../store/3.png", "..\\store\\3.png", "..", "", ".formalimg-run"):
         with pytest.raises(OSError, match="leads out"):
             store.read(name)

@@ -10,9 +10,7 @@ import pytest
 from PIL import Image
 
 import formalimg as python
-from formalimg.runs.defaults import available_judges
-from formalimg.runs.defaults.available_judges import NoJudgeError
-from formalimg.runs.defaults.settings import default_judge
+from formalimg.runs.defaults.settings import NoJudgeError, default_judge
 from tests.support.command import formalimg
 
 FEW = ("--levels", "1", "--per-level", "1", "--size", "256")
@@ -24,8 +22,6 @@ KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KE
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with one image, and neither keys nor servers."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(available_judges, "PORTS", {1: "nobody"})
-    monkeypatch.setattr(available_judges, "_list_installed", lambda *_, **__: ())  # whatever is installed here
     for name in (*KEYS, "FORMALIMG_JUDGE"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "photos").mkdir()

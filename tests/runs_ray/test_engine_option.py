@@ -14,7 +14,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.registry import open_image_model
 from formalimg.runs.parties import EngineOptions, Reopenable
 from formalimg.runs.ray.pool import open_worker_pool
-from formalimg.runs.ray.ray_cluster import probe
+from formalimg.runs.ray.worker import probe
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_options_of_the_cluster_need_the_engine(option: str, given: tuple[Any, .
 
 
 def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("formalimg.runs.ray.ray_cluster.find_spec", lambda name: None)
+    monkeypatch.setattr("formalimg.runs.ray.worker.find_spec", lambda name: None)
     reader = Reopenable.open(lambda: open_image_model("builtin/reader"))
     with (
         pytest.raises(FormalimgError, match=re.escape(f"the engine ray needs the package ray: {install_line('ray')}")),
@@ -45,7 +45,7 @@ def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.Mo
 def test_wrong_numbers_and_addresses_are_refused_before_a_cluster_is_looked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("formalimg.runs.ray.ray_cluster.find_spec", lambda name: "there")
+    monkeypatch.setattr("formalimg.runs.ray.worker.find_spec", lambda name: "there")
     for wrong, told in (
         ({"workers": 0}, "0 workers"),
         ({"address": "ray://head:10001"}, "from outside: use"),

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from formalimg.runs.ray.ray_cluster import _private_token, private_cluster
+from formalimg.runs.ray.worker import _private_token, private_cluster
 
 
 @pytest.fixture(autouse=True)

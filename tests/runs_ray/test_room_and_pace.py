@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.runs.ray.ray_cluster import ResourceRequest, _ImportPath
-from formalimg.runs.ray.scheduling import CallScheduler, WorkerRate, WorkerSlot, format_rates
+from formalimg.runs.ray.pool import CallScheduler, WorkerRate, WorkerSlot, format_rates
+from formalimg.runs.ray.worker import ResourceRequest, _ImportPath
 
 
 def node(cpus: float, gpus: float = 0, alive: bool = True) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from formalimg.judges.base import LoadedImage
 from formalimg.models.base import Generated, ImageRequest, ImageResult, NotStartedError
 from formalimg.runs.execution import execute
 from formalimg.runs.progress import Progress
-from formalimg.runs.ray.scheduling import CallScheduler, WorkerSlot
+from formalimg.runs.ray.pool import CallScheduler, WorkerSlot
 from formalimg.types import Item, Unscored, Verdict
 from tests.support.models import NumberJudge, Speckles, speckled_for
 from tests.support.run_contents import contents, order
@@ -88,7 +88,7 @@ def test_judges_who_wait_leave_their_images_for_the_next_time(tmp_path: Path) ->
 
 
 def test_a_turn_that_nobody_wants_any_more_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("formalimg.runs.ray.scheduling._POLL_SECONDS", 0.01)
+    monkeypatch.setattr("formalimg.runs.ray.pool._POLL_SECONDS", 0.01)
     seat = WorkerSlot()
     seat.assign("worker", "here")
 

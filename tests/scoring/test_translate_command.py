@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.language.equivalence import is_equivalent_as_written
-from formalimg.language.open_nouns import find_unknown_nouns
+from formalimg.language.free_english import find_unknown_nouns
 from formalimg.logic.parser import parse
 from formalimg.scoring.translation import translate_by_reader, translation_words
 from tests.support.command import formalimg as command

@@ -16,9 +16,9 @@ from formalimg.benchmarks.cfworld.scores import (
     prior_resistance,
     reasoning_retention,
     rescore,
+    summarize_scores,
     weighted_score,
 )
-from formalimg.benchmarks.cfworld.summary import summarize_scores
 from formalimg.errors import FormalimgError
 from formalimg.stats.observations import ScoreObservation
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.benchmarks.cfworld.scores import ScoreSummary
-from formalimg.benchmarks.cfworld.summary import score_difference, summarize_scores
+from formalimg.benchmarks.cfworld.scores import ScoreSummary, score_difference, summarize_scores
 from formalimg.errors import FormalimgError
 from formalimg.stats.observations import ScoreObservation
 from tests.support.sizes import tries

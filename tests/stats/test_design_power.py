@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from formalimg.errors import FormalimgError
 from formalimg.stats.comparison import compare_paired
 from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
-from formalimg.stats.design_power import (
+from formalimg.stats.observations import Observation
+from formalimg.stats.planning import (
     Design,
     Goal,
     plan_corrected_design,
@@ -21,7 +22,6 @@ from formalimg.stats.design_power import (
     power_of,
     require_goal,
 )
-from formalimg.stats.observations import Observation
 from formalimg.stats.variance_components import DEFAULT_SPREAD, AnswerSpread, Components
 from tests.support.sizes import tries
 

@@ -9,7 +9,7 @@ from math import comb
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.drift import DRIFT_ALARM, AnchorLook, drift_evidence
+from formalimg.stats.judge_error import DRIFT_ALARM, AnchorLook, drift_evidence
 from tests.support.sizes import tries
 
 

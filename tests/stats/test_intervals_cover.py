@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.benchmarks.cfworld.summary import score_difference
+from formalimg.benchmarks.cfworld.scores import score_difference
 from formalimg.stats.comparison import compare_paired
 from formalimg.stats.intervals import clopper_pearson, design_effect, item_clustered_interval
 from formalimg.stats.observations import Observation, PassCount, ScoreObservation

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.stats.comparison import MeanError, PairedDifference, PairedItems
 from formalimg.stats.intervals import normal_quantile
-from formalimg.stats.non_inferiority import ALPHA, GateDecision, decide_gate, look_alpha
+from formalimg.stats.sequential_pairs import ALPHA, GateDecision, decide_gate, look_alpha
 from tests.support.sizes import tries
 
 

@@ -14,7 +14,7 @@ from PIL import Image
 from formalimg.drawing.scene import DrawnScene
 from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes
 from formalimg.judges.certificates.measurement import FLIPPED, SHOWN, changed_drawing, draw_example
-from formalimg.judges.certificates.nuisances import NUISANCES, TEXT
+from formalimg.judges.certificates.scene_changes import NUISANCES, TEXT
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.types import Verdict
 from tests.support.loopback import Asked

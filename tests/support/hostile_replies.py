@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.authoring.task import AuthoringPlan, Slot
 from formalimg.benchmarks.cfworld import judge as score_judge
 from formalimg.benchmarks.cfworld.authoring.choices import Law, named_outcomes
-from formalimg.benchmarks.cfworld.authoring.description_task import apply_description
 from formalimg.benchmarks.cfworld.authoring.group_task import parse_group
-from formalimg.benchmarks.cfworld.authoring.pair_task import parse_pair
+from formalimg.benchmarks.cfworld.authoring.prompt_tasks import apply_description, parse_pair
 from formalimg.benchmarks.cfworld.authoring.question_task import parse_questions
 from formalimg.benchmarks.cfworld.authoring.templates import (
     DescriptionAnswer,

@@ -23,7 +23,7 @@ from formalimg.judges.certificates.measurement import (
     build_certificate,
     plan_views,
 )
-from formalimg.judges.certificates.nuisances import NUISANCES, TEXT
+from formalimg.judges.certificates.scene_changes import NUISANCES, TEXT
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.types import Part, Setting, Verdict

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from formalimg.human_eval.protocol import RatingProtocol
 from formalimg.human_eval.study import open_study
-from formalimg.web.annotate.annotation_app import create_annotation_app
+from formalimg.web.annotation import create_annotation_app
 from tests.support.browser import PATIENCE, served_at
 from tests.web.rated_studies import studied
 

@@ -13,7 +13,7 @@ from formalimg.benchmarks.cfworld.authoring.review_desk import GroupDesk
 from formalimg.benchmarks.cfworld.authoring.review_queue import export_queue
 from formalimg.benchmarks.cfworld.items import builtin_groups
 from formalimg.benchmarks.cfworld.spec import CounterfactualGroup
-from formalimg.web.review.review_app import create_review_app
+from formalimg.web.review import create_review_app
 from tests.web.sites import HARM
 
 OURS = builtin_groups()

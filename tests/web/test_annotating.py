@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from formalimg.human_eval.protocol import RatingProtocol
 from formalimg.human_eval.records import read_study
 from formalimg.human_eval.study import RatingTask, Study, open_study
-from formalimg.web.annotate.annotation_app import create_annotation_app
+from formalimg.web.annotation import create_annotation_app
 from tests.human_eval.rated_runs import take
 from tests.web.rated_studies import MODEL, studied
 from tests.web.sites import HARM

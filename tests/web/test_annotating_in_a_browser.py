@@ -16,7 +16,7 @@ from formalimg.human_eval.protocol import RatingProtocol
 from formalimg.human_eval.records import RatedTask, read_study
 from formalimg.human_eval.study import open_study
 from formalimg.scenes.scene import Scene
-from formalimg.web.annotate.annotation_app import create_annotation_app
+from formalimg.web.annotation import create_annotation_app
 from tests.support.browser import PATIENCE, needs_browser
 from tests.web.rated_studies import studied
 

@@ -87,7 +87,7 @@ def test_slow_bodies_are_refused(port: int, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(bodies, "BODY_TIMEOUT", 0.3)
     answer = ask(port, post(port, '{"a": ', length=20))
     assert answer.startswith(b"HTTP/1.1 408 ")
-    assert b"was not sent in 0.3 seconds" in answer
+    assert b"was not sent within 0.3 seconds" in answer
 
 
 def test_more_requests_than_the_limit_are_told_to_come_back(port: int) -> None:
@@ -111,7 +111,7 @@ def test_bodies_with_very_many_values_are_not_parsed(port: int) -> None:
 
 
 def test_all_bodies_together_have_a_limit(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "_MAX_HELD", 1000)
+    monkeypatch.setattr(bodies, "_MAX_IN_MEMORY", 1000)
     assert ask(port, post(port, '{"a": 0}' + " " * 2000)).startswith(b"HTTP/1.1 503 ")
     assert ask(port, post(port, '{"a": 0}')).startswith(b"HTTP/1.1 200 ")  # nothing is left of it
 
@@ -217,8 +217,8 @@ def test_connections_that_cannot_be_accepted_are_logged_in_one_line_once_a_minut
         if repeats.filter(record):
             written.append(logging.Formatter().format(record))
     first, second = written
-    assert first == "connections cannot be accepted (Too many open files): raise the limit of open files, `ulimit -n`"
-    assert second == f"{first} (5,999 messages like those before were left out)"
+    assert first == "cannot accept connections (Too many open files): raise the limit of open files, `ulimit -n`"
+    assert second == f"{first} (5,999 repeated messages left out)"
 
 
 def test_different_errors_are_all_logged() -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from formalimg.drawing.icon_scene import draw
 from formalimg.web.playground.routes import playground_routes
-from formalimg.web.playground.worker_pool import WORKER_MODULE, InputTooLargeError, JobPool, WorkersBusyError
+from formalimg.web.playground.worker_pool import WORKER, InputTooLargeError, JobPool, WorkersBusyError
 from formalimg.web.server import build_app
 from tests.support.sizes import only_in_full, tries
 from tests.web.test_playground import RED, Visitor
@@ -73,8 +73,10 @@ def test_a_result_that_is_too_large_is_not_sent() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the memory of a process")
 def test_a_worker_that_needs_too_much_memory_says_so() -> None:
-    greedy = "from formalimg.web.playground import worker; worker._MAX_MEMORY = 1024**3; worker.limit_memory(); "
-    greedy += f"worker.JOBS = {{'x': lambda _: bytearray(2**31)}}; print(worker._execute('x', {{}})); # {WORKER_MODULE}"
+    greedy = (
+        "from formalimg.web.playground import worker_pool as pool; pool._MAX_MEMORY = 1024**3; pool.limit_memory(); "
+    )
+    greedy += "print(pool.execute(lambda _: bytearray(2**31), {}))"
     told = subprocess.run([sys.executable, "-c", greedy], capture_output=True, text=True, check=True, timeout=60)
     assert "this takes too much memory here" in told.stdout
 
@@ -122,7 +124,7 @@ def _memory_of_children() -> int:
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(OSError):
             for child in (task / "children").read_text().split():
-                if WORKER_MODULE not in Path(f"/proc/{child}/cmdline").read_text():
+                if WORKER not in Path(f"/proc/{child}/cmdline").read_text():
                     continue  # not yet: it still has the memory of this process
                 total += int(Path(f"/proc/{child}/statm").read_text().split()[1]) * 4096
     return total // 1_000_000

@@ -12,7 +12,7 @@ import pytest
 
 from formalimg.benchmarks.cfworld.authoring.review_desk import GroupDesk
 from formalimg.benchmarks.cfworld.authoring.review_queue import read_review
-from formalimg.web.review.review_app import create_review_app
+from formalimg.web.review import create_review_app
 from tests.support.browser import PATIENCE, needs_browser, playwright, served_at
 from tests.web.review_queues import FINE, OURS, harmful_group, queue_of
 from tests.web.sites import HARM

@@ -63,50 +63,31 @@ def test_a_summary_is_kept_for_the_next_server_until_the_run_changes(
     tmp_path: Path, read: list[str], make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / "one")
-    first = RunIndex(Site(tmp_path)).listing().runs
-    assert RunIndex(Site(tmp_path)).listing().runs == first
+    first = RunIndex(Site(tmp_path)).listing()[0]
+    assert RunIndex(Site(tmp_path)).listing()[0] == first
     assert read == ["one"]
     change(tmp_path / "one", "UPDATE verdicts SET cost = 1")
-    (after,) = RunIndex(Site(tmp_path)).listing().runs
+    (after,) = RunIndex(Site(tmp_path)).listing()[0]
     assert after.summary.spent.dollars > first[0].summary.spent.dollars
     assert read == ["one", "one"]
 
 
 def test_a_damaged_cache_is_not_believed(tmp_path: Path, read: list[str], own_cache: Path) -> None:
     concept_run(tmp_path / "one", 3)
-    first = RunIndex(Site(tmp_path)).listing().runs
+    first = RunIndex(Site(tmp_path)).listing()[0]
     (kept,) = own_cache.rglob("run-summaries/*.json")
     for text in ("", "[]", kept.read_text(encoding="utf-8").replace('"suite"', '"sweet"')):
         kept.write_text(text, encoding="utf-8")
-        assert RunIndex(Site(tmp_path)).listing().runs == first
+        assert RunIndex(Site(tmp_path)).listing()[0] == first
     assert read == ["one"] * 4
 
 
-def test_what_a_request_cannot_sum_up_itself_follows_in_the_background(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(indexing, "_MAX_AT_ONCE", 1)
-    for name in "abc":
-        concept_run(tmp_path / name, 2)
-    index = RunIndex(Site(tmp_path))
-    found = index.listing()
-    assert ([run.name for run in found.runs], found.pending) == (["a"], ["b", "c"])
-    while index.listing().pending:  # each look sums up one more, at least
-        pass
-    assert [run.name for run in index.listing().runs] == ["a", "b", "c"]
-
-
-def test_folders_that_cannot_be_read_do_not_keep_others_from_being_summed_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(indexing, "_MAX_AT_ONCE", 1)
+def test_unreadable_folders_are_listed_beside_the_runs(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     concept_run(tmp_path / "b", 2)
-    index = RunIndex(Site(tmp_path))
-    while index.listing().pending:
-        pass
-    assert [run.name for run in index.listing().runs] == ["b"]
-    assert [run.name for run in index.listing().unreadable] == ["a"]
+    runs, unreadable = RunIndex(Site(tmp_path)).listing()
+    assert [run.name for run in runs] == ["b"]
+    assert [run.name for run in unreadable] == ["a"]
 
 
 def test_missing_verdicts_make_no_difference_to_the_baseline_certain(tmp_path: Path) -> None:
@@ -117,9 +98,7 @@ def test_missing_verdicts_make_no_difference_to_the_baseline_certain(tmp_path: P
     shutil.copytree(tmp_path / "two", tmp_path / "three")
     change(tmp_path / "three", "DELETE FROM verdicts WHERE CAST(substr(item, 6) AS INTEGER) % 5 < 3")
     index = RunIndex(Site(tmp_path))
-    while index.listing().pending:
-        pass
-    runs = {run.name: run for run in index.listing().runs}
+    runs = {run.name: run for run in index.listing()[0]}
     whole, partial = (index.difference(runs[name], runs["one"]) for name in ("two", "three"))
     assert whole is not None
     assert partial is not None
@@ -135,7 +114,7 @@ def test_the_difference_to_the_baseline_is_that_of_the_comparison(tmp_path: Path
     change(tmp_path / "two", "UPDATE verdicts SET passed = 1 WHERE item IN ('item-1', 'item-2', 'item-4')")
     concept_run(tmp_path / "other", 5, judge=Eye(turned=True))
     index = RunIndex(Site(tmp_path))
-    one, other, two = index.listing().runs
+    one, other, two = index.listing()[0]
     found = index.difference(two, one)
     assert found is not None
     assert found.is_paired

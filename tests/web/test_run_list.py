@@ -14,8 +14,7 @@ from formalimg.runs.tags import RunTags
 from formalimg.stats.observations import Band
 from formalimg.web.viewer.index import BaselineDifference, IndexedRun
 from formalimg.web.viewer.run_list import PER_PAGE, filter_choices, parse_runs_query, run_status, select_runs
-from formalimg.web.viewer.sparkline import sparkline
-from formalimg.web.viewer.summaries import RunSummary
+from formalimg.web.viewer.summaries import RunSummary, sparkline
 
 
 def _run(name: str, *, overall: float | None = 0.5, tags: RunTags | None = None, **changes: Any) -> IndexedRun:
@@ -129,10 +128,10 @@ def test_what_cannot_be_asked_for_is_an_error_that_says_what_can(name: str) -> N
 
 def test_filters_offer_what_runs_have_and_how_many() -> None:
     found = filter_choices(RUNS)
-    assert found.suite == {"knolling": 3, "natural": 1}
-    assert list(found.model) == ["Other", "other", "step-900", "step-1000"]
-    assert found.judge == {"test/eye": 3, "test/second": 1}
-    assert found.tag == {"ablation": 1}
+    assert found["suite"] == {"knolling": 3, "natural": 1}
+    assert list(found["model"]) == ["Other", "other", "step-900", "step-1000"]
+    assert found["judge"] == {"test/eye": 3, "test/second": 1}
+    assert found["tag"] == {"ablation": 1}
 
 
 def test_a_run_is_in_progress_only_while_a_process_writes_to_it() -> None:

@@ -13,7 +13,7 @@ import pytest
 from formalimg.models.python_function import CallableModel
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
-from formalimg.web.viewer.site import FoundRun, Site
+from formalimg.web.viewer.site import RunFolder, Site
 from tests.web.sites import Eye, concept_items, image, visitor
 
 
@@ -70,7 +70,7 @@ def test_the_folder_is_not_scanned_for_each_of_its_runs(
     scans: list[Site] = []
     scan = Site.runs
 
-    def counted(site: Site) -> list[FoundRun]:
+    def counted(site: Site) -> list[RunFolder]:
         scans.append(site)
         return scan(site)
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from formalimg.human_eval.attention_checks import StudyRules
 from formalimg.human_eval.protocol import RatingProtocol
 from formalimg.human_eval.records import read_study, summarize_raters
-from formalimg.human_eval.rules import StudyRules
 from formalimg.human_eval.study import Study, open_study
 from formalimg.human_eval.study_builder import NewStudy, create_study
-from formalimg.web.annotate.annotation_app import create_annotation_app
+from formalimg.web.annotation import create_annotation_app
 from tests.human_eval.rated_runs import concept_items, opened, rated_run
 from tests.support.browser import PATIENCE, needs_browser, served_at
 from tests.support.sizes import only_in_full

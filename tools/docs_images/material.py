@@ -16,8 +16,8 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from formalimg.human_eval.attention_checks import StudyRules
 from formalimg.human_eval.protocol import RatingProtocol
-from formalimg.human_eval.rules import StudyRules
 from formalimg.human_eval.study import Study, open_study
 from formalimg.human_eval.study_builder import NewStudy, create_study
 from formalimg.runs.reader import open_run

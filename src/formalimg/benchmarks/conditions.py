@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 LayoutForm: TypeAlias = Literal["plain", "rewritten", "text-layout", "image-layout"]
 StyleText: TypeAlias = Literal["long", "short", "none"]
-STYLES: tuple[StyleText, ...] = ("long", "short")
-"""The styles that have a text."""
-
+STYLES: tuple[StyleText, ...] = ("long", "short")  # The styles that have a text
 _OURS = Path(__file__).parent / "prompts"
 _IMAGE = 1024
 
@@ -38,19 +36,12 @@ class ModelInput(NamedTuple):
 
 @dataclass(frozen=True)
 class Condition:
-    """How an item is presented to an image model.
+    """How an item is presented to an image model."""
 
-    Attributes:
-        form: the item's words alone, the words as a chat model has rewritten them, or with a layout as text or image.
-        with_prompt: whether the item's words are sent as well; False only together with a layout.
-        style: the text about the style of image that is put in front; only knolling has one.
-        prompts: a folder with texts that replace ours.
-    """
-
-    form: LayoutForm = "plain"
-    with_prompt: bool = True
-    style: StyleText = "none"
-    prompts: Path | None = None
+    form: LayoutForm = "plain"  # the prompt alone, as a chat model has rewritten it, or with a layout as text or image
+    with_prompt: bool = True  # whether the prompt is sent as well; False only together with a layout
+    style: StyleText = "none"  # the text about the style of image that is put in front; only knolling has one
+    prompts: Path | None = None  # a folder with texts that replace ours
 
     def __post_init__(self) -> None:
         require_types(Condition, vars(self))
@@ -97,11 +88,7 @@ class Condition:
         return {prompt.name: prompt.version for prompt in sent}
 
     def model_input(self, item: Item[object], layout: Scene | None = None) -> ModelInput:
-        """Return the image model's input for an item, before any rewriting.
-
-        Raises:
-            FormalimgError: if the condition needs a layout and there is none.
-        """
+        """Return the image model's input for an item, before any rewriting."""
         if not self.needs_layout:
             # The authors put nothing between their text and the words.
             before = (prompt.fill({}) if prompt.origin else f"{prompt.text}\n\n" for prompt in self.texts)

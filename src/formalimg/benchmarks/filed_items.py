@@ -32,7 +32,6 @@ from formalimg.benchmarks.items_file import (
     read_line,
 )
 from formalimg.benchmarks.record import ItemFindings
-from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
@@ -49,22 +48,17 @@ class LineRecords(ItemRecords):
     """The lines of an items file, located by offset; reading a line that has changed is an error."""
 
     def __init__(self, file: BinaryIO, name: str, suite: str) -> None:
-        super().__init__()
+        super().__init__(suite)
         self._file = file
         weakref.finalize(self, file.close)
         self._reading = threading.Lock()
         self.checked_file: CheckedFile | None = None
         self._name = name
-        self._suite = suite
         self._starts, self._lengths, self._checksums = array("q"), array("q"), array("Q")
         self._states = bytearray()
         self._end = 0
 
-    def add(self, line: bytes, state: int = _UNCHECKED) -> int:
-        """Add the next line, and return its zero-based number."""
-        return self.add_place(len(line), _line_checksum(line), state)
-
-    def add_place(self, length: int, checksum: int, state: int) -> int:
+    def add(self, length: int, checksum: int, state: int) -> int:
         """Add the next line by its length and checksum, and return its zero-based number."""
         self._starts.append(self._end)
         self._lengths.append(length)
@@ -72,6 +66,9 @@ class LineRecords(ItemRecords):
         self._states.append(state)
         self._end += length
         return len(self._states) - 1
+
+    def __len__(self) -> int:
+        return len(self._states)
 
     def line(self, number: int) -> bytes:
         """Return a line without its line ending."""
@@ -82,20 +79,16 @@ class LineRecords(ItemRecords):
             raise FormalimgError(f"{self._name} was changed while it was in use: start again with the file as it is")
         return line.removesuffix(b"\n")
 
-    def __len__(self) -> int:
-        return len(self._states)
-
     def is_canonical(self, number: int) -> bool:
         """Return whether a line has been checked and equals the output of `encode_item`."""
         return self._states[number] == _CANONICAL
 
     def read_spec(self, number: int) -> Any:
-        """Return the specification stored in a line."""
-        if self._states[number] == _UNCHECKED:
-            findings = ItemFindings()
-            self.check(number, findings)
-            findings.raise_any()
-        return get_suite(self._suite).form.known_spec(self.fields(number))
+        """Return the specification stored in a line, after checking the line if it has not been checked yet."""
+        findings = ItemFindings()
+        self.check(number, findings)
+        findings.raise_any()
+        return super().read_spec(number)
 
     def check(self, number: int, findings: ItemFindings) -> None:
         """Check a line if it has not been checked yet, and add any errors to the findings."""
@@ -151,7 +144,7 @@ class CheckedFile:
         if state not in (_VALID, _CANONICAL) or not is_whole:
             return None
         for _, length, checksum in places:
-            records.add_place(length, checksum, state)
+            records.add(length, checksum, state)
         return [
             FiledItem.of(records, number, suite, id_, level, tuple(map(intern, tags)), intern(version))
             for number, id_, level, tags, version, *_ in heads
@@ -171,38 +164,22 @@ def open_items_file(path: Path, suite: str, findings: ItemFindings) -> list[Item
     if records.checked_file and (items := records.checked_file.recall(records, suite)) is not None:
         return items
     items = []
-    ids, digest = UniqueIds(findings), hashlib.sha256()
+    ids, digest = UniqueIds(), hashlib.sha256()
     for number, line in numbered_lines(path, findings):
         digest.update(line)
-        head = read_head(line, f"{path}, line {number}", suite, findings)
-        number_in_file = records.add(line)
-        if head is not None and ids.add(head.id, head.tags, path, number):
+        location = f"{path}, line {number}"
+        head = read_head(line, location, suite, findings)
+        index = records.add(len(line), _line_checksum(line), _UNCHECKED)
+        if head is None:
+            continue
+        if problem := ids.find_problem(head, number):
+            findings.add(location, problem)
+        else:
             tags = tuple(map(intern, head.tags))
-            items.append(FiledItem.of(records, number_in_file, suite, head.id, head.level, tags, intern(head.version)))
+            items.append(FiledItem.of(records, index, suite, head.id, head.level, tags, intern(head.version)))
     if records.checked_file and records.checked_file.digest != digest.hexdigest():
         records.checked_file = None  # it was changed meanwhile
     return in_order(items)
-
-
-class KnownLines(ItemRecords):
-    """The lines of an items file known to be written by `write_items`, such as the default items."""
-
-    def __init__(self, lines: Sequence[bytes], suite: str) -> None:
-        super().__init__()
-        self._lines = lines
-        self._suite = suite
-
-    def line(self, number: int) -> bytes:
-        """Return a line without its line ending."""
-        return self._lines[number]
-
-    def read_spec(self, number: int) -> Any:
-        """Return the specification stored in a line."""
-        return get_suite(self._suite).form.known_spec(self.fields(number))
-
-    def is_canonical(self, number: int) -> bool:
-        """Return True, because the file is known to be canonical."""
-        return True
 
 
 _HEAD = re.compile(
@@ -217,7 +194,7 @@ def open_known_lines(data: bytes, suite: str) -> list[Item[Any]]:
     Of each line only its begin and its end are looked at: ids, levels, versions and tags stand there.
     """
     lines = data.splitlines()
-    records = KnownLines(lines, suite)
+    records = ItemRecords(suite, lines)
     seen_tags: dict[bytes, tuple[str, ...]] = {b"": ()}
     items: list[Item[Any]] = []
     for number, line in enumerate(lines):
@@ -233,11 +210,8 @@ def open_known_lines(data: bytes, suite: str) -> list[Item[Any]]:
 
 
 def _read_listed_tags(line: bytes) -> bytes:
-    """Return the JSON list of tags at the end of a line written by `encode_item`; empty if the item has no tags."""
-    if not line.endswith(b'"]}'):
-        return b""
     # The last field of the item, and not one inside of another: there would be a bracket or a brace behind it.
-    listed = line[line.rfind(_TAGS) + len(_TAGS) : -1]
+    listed = line[line.rfind(_TAGS) + len(_TAGS) : -1] if line.endswith(b'"]}') else b""
     return listed if listed.startswith(b"[") and listed.find(b"]") == len(listed) - 1 else b""
 
 

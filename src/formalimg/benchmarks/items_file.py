@@ -8,8 +8,7 @@ program is left out on purpose: a new release must not change the digest of a su
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,28 +20,28 @@ from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
 from formalimg.types import Item, Spec_co
 
-_DECODED = 256
-"""So many items of one file are kept decoded: those that are being generated and judged."""
+_DECODED = 256  # So many items of one file are kept decoded: those that are being generated and judged
 
 
-class ItemRecords(ABC):
-    """The records of a suite's items, by number; each is read and decoded on demand."""
+class ItemRecords:
+    """The records of a suite's items by number, decoded on demand; these lines are known to be right."""
 
-    def __init__(self) -> None:
+    def __init__(self, suite: str = "", lines: Sequence[bytes] = ()) -> None:
+        self._suite, self._lines = suite, lines
         self.fields = lru_cache(_DECODED)(self._read_fields)
         self.spec = lru_cache(_DECODED)(self.read_spec)
 
-    @abstractmethod
     def line(self, number: int) -> bytes:
-        """Return the stored record of an item."""
+        """Return the stored record of an item, without its line ending."""
+        return self._lines[number]
 
-    @abstractmethod
     def read_spec(self, number: int) -> Any:
         """Return the specification stored in a record, after checking the record if it has not been checked yet."""
+        return get_suite(self._suite).form.known_spec(self.fields(number))
 
-    @abstractmethod
     def is_canonical(self, number: int) -> bool:
         """Return whether a record is known to be valid and equals the output of `encode_item`."""
+        return True
 
     def _read_fields(self, number: int) -> dict[str, Any]:
         fields: dict[str, Any] = json.loads(self.line(number))
@@ -175,10 +174,15 @@ def decode_known_item(line: bytes, suite: str) -> Item[Any]:
 def read_lines(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
     """Return the items of an items file, and add any errors to the findings."""
     items: list[Item[Any]] = []
-    ids = UniqueIds(findings)
+    ids = UniqueIds()
     for number, line in numbered_lines(path, findings):
-        item = read_line(line, f"{path}, line {number}", suite, findings)
-        if item is not None and ids.add(item.id, item.tags, path, number):
+        location = f"{path}, line {number}"
+        item = read_line(line, location, suite, findings)
+        if item is None:
+            continue
+        if problem := ids.find_problem(item, number):
+            findings.add(location, problem)
+        else:
             items.append(item)
     return items
 
@@ -199,49 +203,31 @@ def numbered_lines(path: Path, findings: ItemFindings) -> Iterator[tuple[int, by
 
 
 class UniqueIds:
-    """The ids seen in a file so far: they must be unique, and either all numbers or all names."""
-
-    def __init__(self, findings: ItemFindings) -> None:
-        self._findings = findings
-        self._lines: dict[str, int] = {}
-        self._kinds = _IdKinds()
-
-    def add(self, id_: str, tags: tuple[str, ...], path: Path, number: int) -> bool:
-        """Return whether the id of a line is acceptable, and report it if not."""
-        first = self._lines.setdefault(id_, number)
-        if first != number:
-            self._findings.add(
-                f"{path}, line {number}", f"the id {id_} is that of line {first} too: give one another id"
-            )
-        elif not self._kinds.fits(id_, tags):
-            del self._lines[id_]
-            self._findings.add(
-                f"{path}, line {number}", f"the id {id_}: ids must be all numbers or all names, not mixed"
-            )
-        else:
-            return True
-        return False
-
-
-class _IdKinds:
-    """Whether ids are all numbers or all names; published items with odd names are exempt."""
+    """The ids seen in a file so far: unique, and all numbers or all names, but for published items with odd names."""
 
     def __init__(self) -> None:
+        self._lines: dict[str, int] = {}
         self._are_numbers: bool | None = None
 
-    def fits(self, id_: str, tags: tuple[str, ...]) -> bool:
-        if ODD_NAME in tags or DUPLICATE_ID in tags:
-            return True
+    def find_problem(self, item: Item[Any] | ItemHead, number: int) -> str:
+        """Return why the id of a line is not acceptable; empty if it is."""
+        first = self._lines.setdefault(item.id, number)
+        if first != number:
+            return f"the id {item.id} is that of line {first} too: give one another id"
+        if ODD_NAME in item.tags or DUPLICATE_ID in item.tags:
+            return ""
         if self._are_numbers is None:
-            self._are_numbers = is_number(id_)
-        return is_number(id_) == self._are_numbers
+            self._are_numbers = is_number(item.id)
+        if is_number(item.id) == self._are_numbers:
+            return ""
+        del self._lines[item.id]
+        return f"the id {item.id}: ids must be all numbers or all names, not mixed"
 
 
 def write_items(items: Iterable[Item[Any]], folder: str | Path) -> Path:
     """Write items of one suite to `<folder>/items.jsonl`, sorted by id; the file is replaced atomically.
 
-    Raises:
-        ItemsError: if the items would not read back: two suites, a duplicate id, a level that is not K, and so on.
+    `ItemsError` is raised if the items would not read back: two suites, a duplicate id, a level that is not K.
     """
     lines = _check_lines(in_order(items))
     if not lines:
@@ -311,13 +297,11 @@ def _check_lines(items: list[Item[Any]]) -> list[bytes]:
     for name in {item.suite for item in items}:
         get_suite(name)  # a benchmark that cannot be loaded is no fault of its items
     lines = []
-    ids: set[str] = set()
-    kinds = _IdKinds()
-    for item in items:
+    ids = UniqueIds()
+    for number, item in enumerate(items):
         location = f"{item.suite} item {item.id}"
-        if item.id in ids or not kinds.fits(item.id, item.tags):
+        if ids.find_problem(item, number):
             findings.add(location, "an id must be there only once, and ids must be all numbers or all names")
-        ids.add(item.id)
         try:
             lines.append(encode_item(item).encode("utf-8", "surrogatepass") + b"\n")
         except (TypeError, ValueError) as error:

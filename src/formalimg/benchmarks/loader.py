@@ -53,8 +53,8 @@ class LoadedItems:
     """The items of a suite, with the skipped records, repairs and origin of their data."""
 
     items: list[Item[Any]]  # sorted by id
-    skipped: tuple[SkippedRecord, ...] = ()  # the records of published data of which no item could be made
-    repairs: tuple[str, ...] = ()  # what was mended in published data, in lines of text
+    skipped: tuple[SkippedRecord, ...] = ()  # published records of which no item could be made
+    repairs: tuple[str, ...] = ()  # of published data, in lines of text
     origin: str = ""  # `authors` for items read from files as their authors publish them; else empty
 
     @cached_property
@@ -84,10 +84,8 @@ def _read_items(
     read_file: Callable[[Path, str, ItemFindings], list[Item[Any]]],
 ) -> LoadedItems:
     benchmark = get_suite(suite)
-    if path is None:
-        return LoadedItems(read_default(suite, ""))
-    if str(path).startswith("@"):
-        return LoadedItems(read_default(suite, str(path)[1:]))
+    if path is None or str(path).startswith("@"):
+        return LoadedItems(read_default(suite, str(path or "")[1:]))
     findings = ItemFindings()
     items_path = Path(path)
     origin = ""
@@ -188,10 +186,9 @@ def _earlier_versions(suite: str) -> list[str]:
 
 def _require_version(suite: str, version: str, newest: str) -> None:
     if version not in ("", newest):
-        earlier = _earlier_versions(suite)
+        versions = " or ".join(f"@{number}" for number in (*_earlier_versions(suite), newest))
         raise FormalimgError(
-            f"the items of {suite} that ship with formalimg have no version {version}: "
-            f"give {' or '.join(f'@{number}' for number in (*earlier, newest))}"
+            f"the items of {suite} that ship with formalimg have no version {version}: give {versions}"
         )
 
 
@@ -210,8 +207,7 @@ def no_garbage_collection() -> Iterator[None]:
 def instruction_digest(items: Sequence[Item[Any]]) -> str:
     """Return a digest of the instructions in items: ids, levels, prompts, and formulas, concepts or questions.
 
-    Witnesses are left out: they are proofs and not part of the question, each is verified when it is read, and another
-    version of the solver may find another one.
+    Witnesses are left out: they are proofs, and another version of the solver may find another one.
     """
     digest = hashlib.sha256()
     for item in in_order(items):

@@ -12,9 +12,7 @@ OBJECT_COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "
 
 RELATIONS = ("left of", "right of", "above", "below")
 
-MAX_COUNT = 100
-"""More objects than this are asked for by a slip only."""
-
+MAX_COUNT = 100  # More objects than this are asked for by a slip only
 MAX_REQUIREMENTS = 50
 
 
@@ -26,8 +24,7 @@ class IncludedObjects:
     count: int  # how many; more are no fault, unless they are excluded
     color: str = ""  # the colour of all of them; empty if any will do
     relation: str = ""  # where they are, as seen from the target; empty if anywhere
-    # the place of the target among the included objects, before their own; None without a relation
-    target: int | None = None
+    target: int | None = None  # index among the included objects, below their own; None without a relation
 
 
 @dataclass(frozen=True)
@@ -124,13 +121,8 @@ def to_formula(spec: ObjectSpec) -> Formula:
 
 
 def _exact_number(required: IncludedObjects, exclude: tuple[ExcludedObjects, ...]) -> ExcludedObjects | None:
-    """Return the exclusion that makes a required number exact: one more object of the same class."""
-    if required.color or required.relation:
-        return None
-    return next(
-        (excluded for excluded in exclude if (excluded.label, excluded.count) == (required.label, required.count + 1)),
-        None,
-    )
+    exact = ExcludedObjects(required.label, required.count + 1)
+    return exact if exact in exclude and not (required.color or required.relation) else None
 
 
 def _build_clause(spec: ObjectSpec, index: int, *, exact: bool) -> TranslatedClause:

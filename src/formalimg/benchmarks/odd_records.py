@@ -64,9 +64,7 @@ PROMPTS_DIFFER = "prompts-differ"
 UNKNOWN_TASK = "unknown-task"
 UNREADABLE_OBJECTS = "unreadable-objects"
 
-SKIPPED = "skipped"
-"""What skipped records are counted as, beside the tags."""
-
+SKIPPED = "skipped"  # What skipped records are counted as, beside the tags
 ODD_TAGS: Mapping[str, str] = {
     # records of all suites
     NO_PROMPT: "there is no prompt, so no image can be asked for: unscored",
@@ -180,3 +178,11 @@ def odd_lines(items: Iterable[Item[Any]], skipped: Sequence[SkippedRecord] = ())
 def clean_text(text: str) -> tuple[str, bool]:
     """Replace lone surrogates in a text, and return it with whether it had any."""
     return (text, False) if is_utf8(text) else (_SURROGATE.sub("\ufffd", text), True)
+
+
+def clean_line(text: str, tags: set[str]) -> str:
+    """Replace unprintable characters in a text, and add the tag for it if there were any."""
+    if text.isprintable():  # lone surrogates are not
+        return text
+    tags.add(BROKEN_TEXT)
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

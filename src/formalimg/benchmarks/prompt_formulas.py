@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
 
 from formalimg._util.text import truncate
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.questions.spec import QuestionSpec, unread_question
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
-from formalimg.language.free_english import read_free_english
+from formalimg.language.free_english import find_unknown_nouns, read_free_english
 from formalimg.language.lexicon import WordingError
-from formalimg.language.open_nouns import find_unknown_nouns
 from formalimg.language.parser import understand
 from formalimg.logic.prenex import complexity
 from formalimg.logic.syntax import atoms
@@ -23,8 +21,7 @@ from formalimg.scenes.scene import Scene
 MAX_READ = 2_000
 """The most characters that are read as a formula: a longer text has more objects than anybody can judge."""
 
-_FREE = "natural"
-"""The vocabulary of free English."""
+_FREE = "natural"  # The vocabulary of free English
 
 
 def read_formula(
@@ -42,25 +39,21 @@ def read_formula(
     free = _read_freely(prompt, nouns)
     if isinstance(free, WordingError):
         return free if isinstance(sentence, WordingError) else sentence
-    is_decided = isinstance(sentence, QuestionSpec) and (nouns is None or _is_decided(sentence))
+    is_decided = isinstance(sentence, QuestionSpec) and (
+        nouns is None
+        or (
+            sentence.formula is not None
+            and all(
+                atom.predicate == STYLE_PREDICATE or Scene.always_decides(atom)
+                for atom in atoms(sentence.formula.formula)
+            )
+        )
+    )
     return free if not free.questions or (partly and not is_decided) else sentence
 
 
-def _is_decided(spec: QuestionSpec) -> bool:
-    """Return whether boxes and colours decide a formula, so that no relation such as "wearing" needs a judge."""
-    return spec.formula is not None and all(
-        atom.predicate == STYLE_PREDICATE or Scene.always_decides(atom) for atom in atoms(spec.formula.formula)
-    )
-
-
-class _SentenceReading(NamedTuple):
-    """The sentence-by-sentence reading of a prompt or why it failed, and whether a suite's own language was used."""
-
-    spec: QuestionSpec | WordingError
-    is_own: bool = False
-
-
-def _read_sentences(prompt: str, nouns: Collection[str] | None) -> _SentenceReading:
+def _read_sentences(prompt: str, nouns: Collection[str] | None) -> tuple[QuestionSpec | WordingError, bool]:
+    """Return the reading of a prompt sentence by sentence, and whether it is in a suite's own language."""
     reason = WordingError("no suite has an English")
     vocabularies = dict.fromkeys(suite(name).vocabulary for name in suite_names() if suite(name).vocabulary)
     # The words for natural scenes come first: these are about any image, and not about drawings of things.
@@ -73,8 +66,8 @@ def _read_sentences(prompt: str, nouns: Collection[str] | None) -> _SentenceRead
         except FormalimgError as error:  # a formula that is read, but that nobody can judge by
             reason = WordingError(truncate(str(error), 100, 40))
         else:
-            return _SentenceReading(QuestionSpec(formula=FormulaSpec.of(formula), vocabulary=vocabulary), is_own)
-    return _SentenceReading(reason)
+            return QuestionSpec(formula=FormulaSpec.of(formula), vocabulary=vocabulary), is_own
+    return reason, False
 
 
 def _read_freely(prompt: str, nouns: Collection[str] | None) -> QuestionSpec | WordingError:

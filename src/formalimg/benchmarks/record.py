@@ -13,9 +13,7 @@ from formalimg._util.text import truncate
 from formalimg.benchmarks.odd_records import BROKEN_TEXT, REPEATED_FIELD, SkippedRecord
 from formalimg.errors import FormalimgError
 
-MAX_FINDINGS = 20
-"""Reading stops after this many findings."""
-
+MAX_FINDINGS = 20  # Reading stops after this many findings
 MAX_RECORD_BYTES = 1_000_000
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -36,35 +34,30 @@ class ItemsError(FormalimgError, ValueError):
 
 
 class ItemFindings:
-    """Collects errors in items, and raises them when the limit is reached or at the end.
-
-    Attributes:
-        skipped: records of published data of which no item could be made; these are no errors.
-        repairs: what was mended in published data, in lines of text.
-    """
+    """Collects errors in items, and raises them when the limit is reached or at the end."""
 
     def __init__(self) -> None:
-        self._found: list[str] = []
-        self.skipped: list[SkippedRecord] = []
-        self.repairs: list[str] = []
+        self._errors: list[str] = []
+        self.skipped: list[SkippedRecord] = []  # published records of which no item could be made; no errors
+        self.repairs: list[str] = []  # of published data, in lines of text
 
     def add(self, where: str, message: str) -> None:
         """Add an error at a location: a file, or a file and a line."""
-        self._found.append(truncate(f"{where}: {message}", 200, 200))
-        if len(self._found) >= MAX_FINDINGS:
-            raise ItemsError(self._found)
+        self._errors.append(truncate(f"{where}: {message}", 200, 200))
+        if len(self._errors) >= MAX_FINDINGS:
+            raise ItemsError(self._errors)
 
     def skip(self, where: str, why: str) -> None:
         """Record that a published record could not be turned into an item."""
         self.skipped.append(SkippedRecord(truncate(where, 200, 200), truncate(why, 200, 200)))
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._errors)
 
     def raise_any(self) -> None:
         """Raise ItemsError if there are any errors."""
-        if self._found:
-            raise ItemsError(self._found)
+        if self._errors:
+            raise ItemsError(self._errors)
 
 
 @dataclass(frozen=True)
@@ -190,7 +183,6 @@ def parse_leniently(text: str) -> Any:
 
 
 def _parse_integer(digits: str) -> int | None:
-    """Return an integer; None if it has too many digits for a database."""
     return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 
@@ -219,16 +211,12 @@ class ItemForm(Protocol):
 
     def fields_of(self, spec: Any, *, with_proof: bool) -> dict[str, Any]:
         """Return a spec as record fields; `with_proof` adds those that only prove satisfiability."""
-        ...
 
     def spec_in(self, record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Any | None:
         """Return the spec in the fields of a record; None, with findings, if they are not valid."""
-        ...
 
     def asked_text(self, spec: Any) -> str:
         """Return a spec as one text, for digests."""
-        ...
 
     def known_spec(self, fields: dict[str, Any]) -> Any:
         """Return the spec in fields that are known to be valid, without checking them."""
-        ...

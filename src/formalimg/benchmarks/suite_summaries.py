@@ -16,12 +16,12 @@ class SuiteSummary:
     """A suite, as `formalimg suites` lists it."""
 
     name: str  # on the command line
-    title: str  # in words
-    items: int | None  # how many ship with the package; None if none do
-    levels: str  # its levels, such as `K 1–10`; empty if all items are of one
+    title: str
+    items: int | None  # number of shipped items; None if none are
+    levels: str  # such as `K 1–10`; empty if all items are of one
     judge: str  # what can judge its images
     drawings: str  # the judge of the drawings of built-in models; empty if they draw nothing of it
-    versions: tuple[str, ...]  # the versions of its items that ship with the package, the newest last
+    versions: tuple[str, ...]  # of its shipped items, the newest last
     sources: tuple[str, ...]  # what `formalimg pull` brings for it
 
     def lines(self) -> Iterable[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from formalimg.benchmarks.registry import suite, suite_names
@@ -14,25 +14,23 @@ from formalimg.types import Item
 class SampledItems(NamedTuple):
     """The sampled items, and the number of rejected draws by reason."""
 
-    items: Sequence[Item[Any]]
+    items: list[Item[Any]]
     rejected: Mapping[str, int]
 
 
 class SynthesisPlan(NamedTuple):
     """The suite and number of items to sample, and the function that samples them."""
 
-    suite: str  # the suite that the items belong to
-    total: int  # how many items
-    # samples them; calls its argument with the number of items so far
-    make: Callable[[Callable[[int], None]], SampledItems]
+    suite: str
+    total: int
+    make: Callable[[Callable[[int], None]], SampledItems]  # calls its argument with the number of items so far
 
 
 class Synthesis(ABC):
     """How a benchmark's items are sampled."""
 
     suites: ClassVar[str]  # the suites that it serves, as messages name them
-    # the options of `formalimg items synth` that it takes, besides those that all take
-    options: ClassVar[frozenset[str]]
+    options: ClassVar[frozenset[str]]  # its own options of `formalimg items synth`
 
     @property
     def counting(self) -> str | None:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
+from formalimg.cli.commands import argument, option
 from formalimg.cli.comparisons import compare_judge_pairs, compare_with_ratings, compare_with_scores, compare_with_votes
 from formalimg.cli.output import (
     Figures,
@@ -30,82 +29,71 @@ if TYPE_CHECKING:
 
 
 def agree_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.", show_default=False)],
+    runs: Annotated[list[Path], argument("RUN", "Run folders.")],
     judges: Annotated[
         tuple[str, str] | None,
-        typer.Option(
-            metavar="A B",
-            help="Two judges of the runs, by name, or by number in the order they judged. Default: the last two.",
-            show_default=False,
-        ),
+        option("A B", "Two judges of the runs, by name, or by number in the order they judged. Default: the last two."),
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(
-            metavar="JUDGE",
-            help="With --votes, --scores or --ratings: one judge to compare raters with, by name or by number. "
+        option(
+            "JUDGE",
+            "With --votes, --scores or --ratings: one judge to compare raters with, by name or by number. "
             "Default: the last.",
-            show_default=False,
         ),
     ] = None,
     votes: Annotated[
         Path | None,
-        typer.Option(
-            metavar="CSV",
-            help="Human votes: model, item, sample, question, rater, vote. They are compared with each other and "
+        option(
+            "CSV",
+            "Human votes: model, item, sample, question, rater, vote. They are compared with each other and "
             "with the last judge, or with both of --judges.",
-            show_default=False,
         ),
     ] = None,
     scores: Annotated[
         Path | None,
-        typer.Option(
-            metavar="CSV",
-            help="Human scores, 0 to 1, for suites whose images have scores: model, item, sample, question, rater, "
+        option(
+            "CSV",
+            "Human scores, 0 to 1, for suites whose images have scores: model, item, sample, question, rater, "
             "score. They are compared with the last judge, or with both of --judges.",
-            show_default=False,
         ),
     ] = None,
     ratings: Annotated[
         Path | None,
-        typer.Option(
-            metavar="STUDY",
-            help="Human ratings: the folder of a study by `formalimg annotate`, or a CSV file with votes, "
+        option(
+            "STUDY",
+            "Human ratings: the folder of a study by `formalimg annotate`, or a CSV file with votes, "
             "scores, or ratings from 1 to 5; compared with each other and with the last judge, or with both of "
             "--judges. Corrected boxes measure the grounder.",
-            show_default=False,
         ),
     ] = None,
     exclude_inattentive: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="With --ratings: exclude raters who missed more than this share of their attention checks, such as "
+        option(
+            "SHARE",
+            "With --ratings: exclude raters who missed more than this share of their attention checks, such as "
             "0.2; they are listed. Default: the rule that the study stated beforehand, if any.",
-            show_default=False,
         ),
     ] = None,
     rule: Annotated[
         Literal["majority", "mean"] | None,
-        typer.Option(
-            help="How ratings from 1 to 5 become a label of an image: most of them are 4 or more, or their mean is, as "
-            "in the human study of FormalImg. Default: the rule of the study; majority for a file.",
-            show_default=False,
+        option(
+            "How ratings from 1 to 5 become a label of an image: most of them are 4 or more, or their mean is, as "
+            "in the human study of FormalImg. Default: the rule of the study; majority for a file."
         ),
     ] = None,
     iou: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="For corrected boxes: minimum overlap (intersection over union) of matching boxes. Default: "
+        option(
+            "SHARE",
+            "For corrected boxes: minimum overlap (intersection over union) of matching boxes. Default: "
             "0.9, as in the paper.",
-            show_default=False,
         ),
     ] = None,
     profile: Annotated[
         Literal["paper", "official-code"],
-        typer.Option(
-            help="official-code: of weighted questions, scores in which each has its full weight; of question graphs, "
+        option(
+            "official-code: of weighted questions, scores in which each has its full weight; of question graphs, "
             "images without a verdict count as 0."
         ),
     ] = "paper",
@@ -140,10 +128,10 @@ def agree_command(
         )
         _draw(studies_of_ratings, figures, formats)
     elif scores:
-        from formalimg.human_eval.agreement.consistency import human_scores_table, human_scores_text
+        from formalimg.human_eval.agreement.studies import human_study_text, study_table
 
         found = compare_with_scores(runs, chosen, scores, profile)
-        write_output(form, out, lambda: human_scores_text(found, form), lambda: human_scores_table(found))
+        write_output(form, out, lambda: human_study_text(found, form), lambda: study_table(found))
         _draw(found, figures, formats)
     else:
         from formalimg.human_eval.agreement.studies import agreement_text, study_table

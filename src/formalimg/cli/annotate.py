@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from formalimg._util.text import visible
+from formalimg.cli.commands import argument, option
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, read_levels, require_web_extra
 from formalimg.cli.streams import echo, print_table
 from formalimg.cli.study_creation import (
@@ -28,169 +27,124 @@ if TYPE_CHECKING:
 def annotate_command(
     folders: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN|STUDY",
-            help="Run folders of one suite, for a study of their images; or the folder of a study, to resume it.",
-            show_default=False,
+        argument(
+            "RUN|STUDY",
+            "Run folders of one suite, for a study of their images; or the folder of a study, to resume it.",
         ),
     ],
     protocol: Annotated[
         Literal["likert", "questions", "scores", "boxes", "ab"] | None,
-        typer.Option(
-            help="How raters judge: five points; the image as a whole, then yes or no to each question of the item; "
+        option(
+            "How raters judge: five points; the image as a whole, then yes or no to each question of the item; "
             "scores from 0 to 1 for each; correcting boxes, classes and colours (knolling, natural); or which of two "
-            "images of different runs is better (ab).",
-            show_default=False,
+            "images of different runs is better (ab)."
         ),
     ] = None,
     study: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="The folder of the study: created if it does not exist, resumed if it does. Default: "
+        option(
+            "DIR",
+            "The folder of the study: created if it does not exist, resumed if it does. Default: "
             "studies/RUN-PROTOCOL, for one run; studies/RUN+RUN-correction with --for-correction.",
-            show_default=False,
         ),
     ] = None,
     raters: Annotated[
         int | None,
-        typer.Option(
+        option(
+            f"Number of raters. Default: {RATERS}, as in the study of the FormalImg paper; 1 with --for-correction.",
             min=1,
-            help=f"Number of raters. Default: {RATERS}, as in the study of the FormalImg paper; 1 with "
-            "--for-correction.",
-            show_default=False,
         ),
     ] = None,
-    per_image: Annotated[
-        int | None,
-        typer.Option(min=1, help="Raters per image. Default: all; 1 with --for-correction.", show_default=False),
-    ] = None,
-    levels: Annotated[
-        str | None, typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: all.", show_default=False)
-    ] = None,
+    per_image: Annotated[int | None, option("Raters per image. Default: all; 1 with --for-correction.", min=1)] = None,
+    levels: Annotated[str | None, option("Which levels, as in 1-10 or 1,2,5. Default: all.")] = None,
     per_level: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Images per run and level, sampled at random, of the same items for all runs. Default: all.",
-            show_default=False,
-        ),
+        option("Images per run and level, sampled at random, of the same items for all runs. Default: all.", min=1),
     ] = None,
     borderline: Annotated[
         bool,
-        typer.Option(
+        option(
             "--borderline",
-            help="Take the images whose score lies between 0.3 and 0.7; with --per-level, others only fill up.",
+            "Take the images whose score lies between 0.3 and 0.7; with --per-level, others only fill up.",
         ),
     ] = False,
     for_correction: Annotated[
         bool,
-        typer.Option(
+        option(
             "--for-correction",
-            help="Draw images of one run at random, where their labels correct its judge most; of several runs, the "
+            "Draw images of one run at random, where their labels correct its judge most; of several runs, the "
             "same items for all, so that their differences are corrected. Says how precise that will be; see "
             "`formalimg report --human`.",
         ),
     ] = False,
     labels: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="With --for-correction: how many images to label; of several runs, how many items, in all of them. "
+        option(
+            "N",
+            "With --for-correction: how many images to label; of several runs, how many items, in all of them. "
             f"Default: {LABELS}.",
-            show_default=False,
+            min=1,
         ),
     ] = None,
     more: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Add so many images to a study for correction, where they narrow the corrected interval most; of "
+        option(
+            "N",
+            "Add so many images to a study for correction, where they narrow the corrected interval most; of "
             "several runs, items, where they narrow the differences that are not certain yet.",
-            show_default=False,
+            min=1,
         ),
     ] = None,
     checks: Annotated[
         float | None,
-        typer.Option(
-            min=0,
-            max=0.5,
-            help="Share of attention checks among the tasks of a rater, as in 0.05: images the rater does not see "
+        option(
+            "Share of attention checks among the tasks of a rater, as in 0.05: images the rater does not see "
             "otherwise, if there are such, shown with a prompt that does not fit. Default: 0.05, and as many as tell "
             "careful raters from those who answer at random; 0 for none.",
-            show_default=False,
+            min=0,
+            max=0.5,
         ),
     ] = None,
     max_missed: Annotated[
         float | None,
-        typer.Option(
+        option(
+            "SHARE",
+            "The rule of a new study: raters who miss more than this share of their attention checks are "
+            "excluded. Default: as many as careful raters need, 1 of 6 or 2 of 11.",
             min=0,
             max=1,
-            metavar="SHARE",
-            help="The rule of a new study: raters who miss more than this share of their attention checks are "
-            "excluded. Default: as many as careful raters need, 1 of 6 or 2 of 11.",
-            show_default=False,
         ),
     ] = None,
     min_seconds: Annotated[
         float | None,
-        typer.Option(
-            min=0,
-            metavar="S",
-            help="The rule of a new study: raters whose median time for an image is shorter are excluded. Default: "
+        option(
+            "S",
+            "The rule of a new study: raters whose median time for an image is shorter are excluded. Default: "
             "no such rule.",
-            show_default=False,
+            min=0,
         ),
     ] = None,
     instructions: Annotated[
         bool | None,
-        typer.Option(
-            "--instructions/--no-instructions",
-            help="Begin with instructions, examples and practice. Default: yes.",
-            show_default=False,
-        ),
+        option("--instructions/--no-instructions", "Begin with instructions, examples and practice. Default: yes."),
     ] = None,
     completion_url: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="Where raters of a new study go when they have finished: the completion page of their platform.",
-            show_default=False,
-        ),
+        option("URL", "Where raters of a new study go when they have finished: the completion page of their platform."),
     ] = None,
     links_to: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write the links that are made now, with completion codes, as files for recruiting platforms.",
-            show_default=False,
-        ),
+        option("DIR", "Write the links that are made now, with completion codes, as files for recruiting platforms."),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of sampling, assignment and order. Default: 0.", show_default=False),
-    ] = None,
+    seed: Annotated[int | None, option("Seed of sampling, assignment and order. Default: 0.")] = None,
     new_links: Annotated[
-        bool, typer.Option("--new-links", help="Make new links for all raters; the old ones no longer work.")
+        bool, option("--new-links", "Make new links for all raters; the old ones no longer work.")
     ] = False,
-    new_link: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RATER", help="Make a new link for this rater, as in rater-2.", show_default=False),
-    ] = None,
-    status: Annotated[bool, typer.Option("--status", help="Show the progress of the raters, and exit.")] = False,
-    export: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write the answers so far as CSV and JSONL, and exit.", show_default=False),
-    ] = None,
+    new_link: Annotated[list[str] | None, option("RATER", "Make a new link for this rater, as in rater-2.")] = None,
+    status: Annotated[bool, option("--status", "Show the progress of the raters, and exit.")] = False,
+    export: Annotated[Path | None, option("DIR", "Write the answers so far as CSV and JSONL, and exit.")] = None,
     leave_out: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="RATER",
-            help="With --export: a rater whose answers are excluded, as in rater-2.",
-            show_default=False,
-        ),
+        list[str] | None, option("RATER", "With --export: a rater whose answers are excluded, as in rater-2.")
     ] = None,
     port: Port = 8422,
     host: Host = LOOPBACK,
@@ -218,7 +172,7 @@ def annotate_command(
     shown = None if levels is None else read_levels(levels)
     config = StudyConfig(runs, protocol, raters, per_image, shown, per_level, checks, seed, borderline or None, labels)
     with require_web_extra("rating images"):
-        from formalimg.web.annotate.annotation_app import serve_study
+        from formalimg.web.annotation import serve_study
     page = study_pages(place, max_missed, min_seconds, instructions, completion_url)
     links = create_or_resume(place, config, page, for_correction=for_correction)
     grow_study(place, more)

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from formalimg import __version__
+from formalimg.cli.commands import argument, option
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
     from formalimg.reports.sharing.bundle_checks import BundleCheck
 
-_MAX_SHOWN = 50
-"""The most findings that are printed."""
+_MAX_SHOWN = 50  # The most findings that are printed
 
 
 def bundle_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.", show_default=False)],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write, as in results.zip.")],
-    images: Annotated[bool, typer.Option("--images", help="Put the images in too. Their digests always are.")] = False,
+    runs: Annotated[list[Path], argument("RUN", "Run folders.")],
+    out: Annotated[Path, option("FILE", "The file to write, as in results.zip.")],
+    images: Annotated[bool, option("--images", "Put the images in too. Their digests always are.")] = False,
 ) -> None:
     """Write runs to one file that can be cited and verified.
 
@@ -44,20 +44,13 @@ def bundle_command(
 
 
 def verify_bundle_command(
-    bundle: Annotated[Path, typer.Argument(metavar="FILE", help="A bundle.", show_default=False)],
-    digest: Annotated[
-        str | None, typer.Option(metavar="SHA256", help="The digest that was cited.", show_default=False)
-    ] = None,
-    unpack: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Also write its runs into this folder, for report and view.", show_default=False
-        ),
-    ] = None,
+    bundle: Annotated[Path, argument("FILE", "A bundle.")],
+    digest: Annotated[str | None, option("SHA256", "The digest that was cited.")] = None,
+    unpack: Annotated[Path | None, option("DIR", "Also write its runs into this folder, for report and view.")] = None,
     all_images: Annotated[
-        bool, typer.Option("--all-images", help="Let judges look at all images again, not at a sample of 100.")
+        bool, option("--all-images", "Let judges look at all images again, not at a sample of 100.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the result as JSON.")] = False,
 ) -> None:
     """Compute a bundle again, and say what differs and what cannot be computed.
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
+from formalimg.cli.commands import argument, option
 from formalimg.cli.output import (
     Figures,
     FiguresAs,
@@ -21,27 +20,18 @@ from formalimg.cli.output import (
 
 
 def calibrate_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs of groups with a gate.", show_default=False)],
+    runs: Annotated[list[Path], argument("RUN", "Runs of groups with a gate.")],
     labels: Annotated[
-        Path,
-        typer.Option(
-            metavar="CSV",
-            help="Human labels of recognisable factual images: model, item, sample, rater, label (1 or 0).",
-            show_default=False,
-        ),
+        Path, option("CSV", "Human labels of recognisable factual images: model, item, sample, rater, label (1 or 0).")
     ],
     judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="JUDGE", help="A judge of the runs, by name or by number. Default: the last.", show_default=False
-        ),
+        str | None, option("JUDGE", "A judge of the runs, by name or by number. Default: the last.")
     ] = None,
     profile: Annotated[
         Literal["paper", "official-code"] | None,
-        typer.Option(
-            help="official-code: scores in which each question has its full weight. "
-            "Default: official-code if all judges followed it, else paper.",
-            show_default=False,
+        option(
+            "official-code: scores in which each question has its full weight. "
+            "Default: official-code if all judges followed it, else paper."
         ),
     ] = None,
     format: OutputFormat = None,  # noqa: A002  # what users call it

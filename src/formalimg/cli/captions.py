@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from formalimg.cli.commands import argument, option
 from formalimg.cli.options import DryRun, Prompts, key_value_option, read_options
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
 from formalimg.cli.progress import progress_bar
@@ -19,47 +20,27 @@ if TYPE_CHECKING:
     from formalimg.human_eval.agreement.study_tables import OwnStudy
     from formalimg.types import ChatModel
 
-_BETWEEN_STEPS = 100
-"""Captions between two updates of the progress bar, since an update takes longer than a caption."""
+_BETWEEN_STEPS = 100  # Captions between two updates of the progress bar, since an update takes longer than a caption
 
 
 def captions_command(
     file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Captions: one on each line, or a .jsonl, .csv or .tsv with a field for them.",
-            show_default=False,
-        ),
+        Path, argument("FILE", "Captions: one on each line, or a .jsonl, .csv or .tsv with a field for them.")
     ],
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="MODEL",
-            help="A chat model that reads the captions, as the paper did. Default: a lexicon, offline.",
-            show_default=False,
+        option(
+            "--model -m MODEL", "A chat model that reads the captions, as the paper did. Default: a lexicon, offline."
         ),
     ] = None,
     model_options: Annotated[list[str] | None, key_value_option("-M", "chat model")] = None,
     column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FIELD", help="The field with the captions. Default: caption, prompt or text.", show_default=False
-        ),
+        str | None, option("FIELD", "The field with the captions. Default: caption, prompt or text.")
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only the first N captions. Default: all.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="A folder for study.json and what was found in each caption.", show_default=False
-        ),
-    ] = None,
+    limit: Annotated[int | None, option("N", "Only the first N captions. Default: all.", min=1)] = None,
+    out: Annotated[Path | None, option("DIR", "A folder for study.json and what was found in each caption.")] = None,
     format: Annotated[  # noqa: A002  # what users call it
-        Literal["terminal", "json", "csv"], typer.Option(help="Output format.")
+        Literal["terminal", "json", "csv"], option("Output format.")
     ] = "terminal",
     prompts: Prompts = None,
     dry_run: DryRun = False,

@@ -5,32 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from formalimg.cli.commands import argument, option
 from formalimg.cli.output import FiguresAs, figure_formats
 from formalimg.cli.streams import echo, print_data
 
 
 def card_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)],
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
-    ] = None,
+    run: Annotated[Path, argument("RUN", "A run folder.")],
+    out: Annotated[Path | None, option("FILE", "The file to write. Default: standard output.")] = None,
     figures: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Write its figures into this folder. Default: with --out, `figures` beside the file; else none.",
-            show_default=False,
+        option(
+            "FOLDER", "Write its figures into this folder. Default: with --out, `figures` beside the file; else none."
         ),
     ] = None,
     figures_as: FiguresAs = "png",
-    judge: Annotated[
-        str | None,
-        typer.Option(metavar="JUDGE", help="Whose verdicts, by name or number. Default: the last.", show_default=False),
-    ] = None,
-    heading: Annotated[int, typer.Option(min=1, max=5, metavar="N", help="Level of its heading.")] = 2,
+    judge: Annotated[str | None, option("JUDGE", "Whose verdicts, by name or number. Default: the last.")] = None,
+    heading: Annotated[int, option("N", "Level of its heading.", min=1, max=5)] = 2,
 ) -> None:
     """Write a section for a model card: the numbers, figures, what fails, and how to reproduce it.
 
@@ -39,7 +30,7 @@ def card_command(
     from contextlib import closing
 
     from formalimg._util.io import atomic_write_text
-    from formalimg.human_eval.agreement.judge_agreement import find_judge
+    from formalimg.human_eval.agreement.rated_images import find_judge
     from formalimg.reports.sharing.model_cards import model_card
     from formalimg.runs.reader import open_run
 

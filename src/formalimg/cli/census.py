@@ -6,24 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from formalimg.benchmarks.loader import load_with_skipped
 from formalimg.benchmarks.odd_records import odd_lines
 from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.cli.commands import argument, option
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
 from formalimg.cli.streams import echo
 from formalimg.types import Item
 
 
 def census_command(
-    suites: Annotated[
-        list[str],
-        typer.Argument(metavar="SUITE...", help="The benchmark, such as knolling, or several.", show_default=False),
-    ],
+    suites: Annotated[list[str], argument("SUITE...", "The benchmark, such as knolling, or several.")],
     items: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="Load the items from here. Default: the suite shipped with formalimg."),
+        Path | None, option("PATH", "Load the items from here. Default: the suite shipped with formalimg.")
     ] = None,
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from formalimg import __version__
-from formalimg.cli.commands import SECTIONS
+from formalimg.cli.commands import SECTIONS, argument, option
 from formalimg.cli.options import MAX_COUNT, MAX_SEED, DryRun, Prices, ProtocolName, key_value_option, read_options
 from formalimg.cli.price_options import GivenPrices, require_prices
 from formalimg.cli.progress import progress_bar
@@ -26,86 +26,68 @@ if TYPE_CHECKING:
     from formalimg.judges.certificates.grounder_certificate import Certificate
     from formalimg.types import Grounder, Item, Judge
 
-_READINGS, _ANCHORS = 300, 100
-"""The number of scenes by default: to find objects in, and of an anchor set."""
-_SECONDS_PER_QUESTION = 5
-"""A chat model takes so long to answer about an image, roughly."""
+_READINGS, _ANCHORS = 300, 100  # The number of scenes by default: to find objects in, and of an anchor set
+_SECONDS_PER_QUESTION = 5  # A chat model takes so long to answer about an image, roughly
 
 
 def certify_command(
     judge: Annotated[
-        str, typer.Argument(metavar="JUDGE", help="The judge to measure; without --suite, the grounder.")
+        str, argument("JUDGE", "The judge to measure; without --suite, the grounder.", show_default=True)
     ] = "builtin/icons",
     judge_option: Annotated[list[str] | None, key_value_option("-J", "judge or grounder")] = None,
     suite: Annotated[
         str | None,
-        typer.Option(
-            metavar="SUITE",
-            help="Measure verdicts, by drawn items of a suite with a drawn world, such as knolling. Default: how "
+        option(
+            "SUITE",
+            "Measure verdicts, by drawn items of a suite with a drawn world, such as knolling. Default: how "
             "well a grounder finds objects.",
-            show_default=False,
         ),
     ] = None,
     protocol: ProtocolName = "default",
     scenes: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "N",
+            "Number of scenes. Default: 300 to find objects in, 200 to judge, 100 with --anchor.",
             min=1,
             max=MAX_COUNT,
-            metavar="N",
-            help="Number of scenes. Default: 300 to find objects in, 200 to judge, 100 with --anchor.",
-            show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, metavar="N", help="Seed of the scenes.")] = 7,
+    seed: Annotated[int, option("N", "Seed of the scenes.", min=0, max=MAX_SEED)] = 7,
     others: Annotated[
-        int,
-        typer.Option(
-            min=0, max=MAX_COUNT, metavar="N", help="Without --suite: number of images that are not drawings."
-        ),
+        int, option("N", "Without --suite: number of images that are not drawings.", min=0, max=MAX_COUNT)
     ] = 50,
     anchor: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Make an anchor set of drawings and answers; if DIR is one, ask again. Exit code 1 if the judge has "
+        option(
+            "DIR",
+            "Make an anchor set of drawings and answers; if DIR is one, ask again. Exit code 1 if the judge has "
             "changed.",
-            show_default=False,
         ),
     ] = None,
     looks_per: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MAX_COUNT,
-            metavar="N",
-            help="With --anchor: ask again about N of its images, chosen at random. Default: all.",
-            show_default=False,
+        option(
+            "N", "With --anchor: ask again about N of its images, chosen at random. Default: all.", min=1, max=MAX_COUNT
         ),
     ] = None,
     require: Annotated[
         float | None,
-        typer.Option(
+        option(
+            "SHARE",
+            "Minimum precision, recall and F1 on clean images, or sensitivity and specificity of every kind, else "
+            "exit code 1.",
             min=0,
             max=1,
-            metavar="SHARE",
-            help="Minimum precision, recall and F1 on clean images, or sensitivity and specificity of every kind, else "
-            "exit code 1.",
         ),
     ] = None,
     budget: Annotated[
-        float | None,
-        typer.Option(
-            min=0, metavar="DOLLARS", help="Stop when this command has cost this much.", rich_help_panel=SECTIONS[3]
-        ),
+        float | None, option("DOLLARS", "Stop when this command has cost this much.", panel=SECTIONS[3], min=0)
     ] = None,
     price: Prices = None,
     dry_run: DryRun = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the certificate, for `report --certificate`.", show_default=False),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON.")] = False,
+    out: Annotated[Path | None, option("FILE", "Write the certificate, for `report --certificate`.")] = None,
+    as_json: Annotated[bool, option("--json", "Print the certificate as JSON.")] = False,
 ) -> None:
     """Measure a judge, or a grounder, by drawings whose content is known.
 
@@ -117,7 +99,7 @@ def certify_command(
     boxes overlap by 0.9. Drawings are used as they are, and after compression, scaling, blur and noise. With --require,
     all other images must be refused, too.
     """
-    from formalimg.models.spending import Spending  # here, so that other commands start faster
+    from formalimg.models.pricing import Spending  # here, so that other commands start faster
 
     _check_options(suite, protocol, anchor, looks_per, out, require)
     prices = GivenPrices(price, {"grounder" if suite is None else "judge": [judge]})

@@ -14,6 +14,7 @@ from formalimg.benchmarks.odd_records import odd_lines
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.benchmarks.registry import suite_names
+from formalimg.cli.commands import argument, option
 from formalimg.cli.inputs import STANDARD_INPUT, Instruction, formula_argument, instruction_paths
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
@@ -27,30 +28,24 @@ from formalimg.logic.vocabulary import Vocabulary, vocabulary
 def check_command(
     files: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="TEXT|FILE|FOLDER|-",
-            show_default=False,
-            help="Formulas themselves, files with one, published instances (.json with dsl and k), or folders of them. "
+        argument(
+            "TEXT|FILE|FOLDER|-",
+            "Formulas themselves, files with one, published instances (.json with dsl and k), or folders of them. "
             "Default: standard input.",
         ),
     ] = None,
     suite: Annotated[
         str,
-        typer.Option(
-            metavar="SUITE",
-            help="The vocabulary: knolling, natural, or a TOML file; or questions, for files of question graphs.",
+        option(
+            "SUITE", "The vocabulary: knolling, natural, or a TOML file; or questions, for files of question graphs."
         ),
     ] = "knolling",
-    k: Annotated[
-        int | None, typer.Option("--k", "-k", metavar="K", help="The complexity the formula must have.")
-    ] = None,
-    single_component: Annotated[
-        bool, typer.Option("--single-component", help="All variables must be connected.")
-    ] = False,
+    k: Annotated[int | None, option("--k -k K", "The complexity the formula must have.")] = None,
+    single_component: Annotated[bool, option("--single-component", "All variables must be connected.")] = False,
     plausible: Annotated[
-        bool, typer.Option("--plausible", help="Natural formulas must assert nothing that no image would show.")
+        bool, option("--plausible", "Natural formulas must assert nothing that no image would show.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the findings as JSON.")] = False,
 ) -> None:
     """Check formulas and report every problem.
 

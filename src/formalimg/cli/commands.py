@@ -30,6 +30,24 @@ SECTIONS = ("What to run", "Model", "Judge", "Cost", "Where")
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
+def option(*texts: str, panel: str | None = None, **settings: Any) -> Any:
+    """Return the option with a usage, such as `--judge -j JUDGE` or only its metavar, and a help text."""
+    return _parameter(typer.Option, texts, panel, settings)
+
+
+def argument(*texts: str, **settings: Any) -> Any:
+    """Return the argument with a metavar and a help text."""
+    return _parameter(typer.Argument, texts, None, {"show_default": False, **settings})
+
+
+def _parameter(kind: Any, texts: tuple[str, ...], panel: str | None, settings: dict[str, Any]) -> Any:
+    *usage, text = texts
+    words = " ".join(usage).split()
+    flags = [word for word in words if word.startswith("-")]
+    metavar = " ".join(word for word in words if word not in flags) or None
+    return kind(*flags, metavar=metavar, help=text, rich_help_panel=panel, **settings)
+
+
 class GroupedCommand(TyperCommand):
     """A command with sections of options in its help and a `--verbose` option."""
 
@@ -385,7 +403,7 @@ def _show_version(requested: bool) -> None:
 @app.callback()
 def _formalimg(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool, option("--version", "Show the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Formal, verifiable evaluation of text-to-image models."""

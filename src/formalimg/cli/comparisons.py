@@ -8,15 +8,13 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
-import typer
-
+from formalimg.cli.commands import option
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.human_eval.agreement.consistency import HumanScoreStudy
     from formalimg.human_eval.agreement.image_labels import RunLabels
     from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement
-    from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement
+    from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy, JudgeScoreAgreement
     from formalimg.human_eval.agreement.studies import HumanStudy
     from formalimg.human_eval.agreement.vote_study import VoteStudy
     from formalimg.runs.manifest import Identity
@@ -26,31 +24,23 @@ if TYPE_CHECKING:
 
 HumanRatingFiles: TypeAlias = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--human",
-        "--ratings",
-        metavar="STUDY|FILE",
-        help="Correct the judge by human ratings, and compare it with them: the folder of a study by `formalimg "
+    option(
+        "--human --ratings STUDY|FILE",
+        "Correct the judge by human ratings, and compare it with them: the folder of a study by `formalimg "
         "annotate`, or a CSV file with votes, scores, or ratings from 1 to 5; again for other runs.",
-        show_default=False,
     ),
 ]
 LabelFiles: TypeAlias = Annotated[
     list[Path] | None,
-    typer.Option(
-        metavar="FILE",
-        help="Correct the judge by human labels in a CSV file with the columns item, sample, label (yes or no), "
+    option(
+        "FILE",
+        "Correct the judge by human labels in a CSV file with the columns item, sample, label (yes or no), "
         "and run, where there are several.",
-        show_default=False,
     ),
 ]
 ExcludeInattentive: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        metavar="SHARE",
-        help="With --human: exclude raters who missed more than this share of their attention checks.",
-        show_default=False,
-    ),
+    option("SHARE", "With --human: exclude raters who missed more than this share of their attention checks."),
 ]
 
 
@@ -193,7 +183,7 @@ def _rated_runs(ratings: Path) -> set[str]:
 
 def _runs_by_judge(runs: list[Path], judges: Sequence[str]) -> Iterator[list[StoredRun]]:
     """Yield the runs opened with their last judge, or once for each of the given judges."""
-    from formalimg.human_eval.agreement.judge_agreement import find_judge
+    from formalimg.human_eval.agreement.rated_images import find_judge
     from formalimg.runs.reader import open_run
 
     for name in judges or (None,):
@@ -206,6 +196,6 @@ def _runs_by_judge(runs: list[Path], judges: Sequence[str]) -> Iterator[list[Sto
 
 
 def _judge_pair(run: StoredRun, judges: tuple[str, str]) -> tuple[Identity, Identity]:
-    from formalimg.human_eval.agreement.judge_agreement import find_judge
+    from formalimg.human_eval.agreement.rated_images import find_judge
 
     return find_judge(run, judges[0]), find_judge(run, judges[1])

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.commands import GroupedCommand
+from formalimg.cli.commands import GroupedCommand, option
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 
@@ -28,7 +28,7 @@ config_app = typer.Typer(
 @config_app.callback()
 def config_command(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the defaults as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the defaults as JSON.")] = False,
 ) -> None:
     """Print the defaults, unless a subcommand is called."""
     if context.invoked_subcommand is None:

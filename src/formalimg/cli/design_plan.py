@@ -9,7 +9,7 @@ from typing import NamedTuple
 from formalimg.cli.plan_costs import PlanCosts
 from formalimg.reports.tables.format import NOTHING
 from formalimg.reports.tables.model import Column, TableRow
-from formalimg.stats.design_power import (
+from formalimg.stats.planning import (
     Design,
     Goal,
     plan_corrected_design,
@@ -22,17 +22,10 @@ from formalimg.types import Table
 
 _IMAGES = (1, 4)
 _RATERS = (1, 3, 5)
-_FEW_IMAGES, _FEW_RATERS = 100, 5
-"""A way to spend 500 ratings; the other is as many images with one rater."""
-
-_GOOD_CORRELATION = 0.5
-"""Of a judge that follows people closely; by yes and no, hardly any can do better than 0.6."""
-
-_WORTH = 0.95
-"""A judge beside people is recommended if the design then costs so much less."""
-
-_SIZES = 30
-"""How many numbers of judged items are compared for their cost."""
+_FEW_IMAGES, _FEW_RATERS = 100, 5  # A way to spend 500 ratings; the other is as many images with one rater
+_GOOD_CORRELATION = 0.5  # Of a judge that follows people closely; by yes and no, hardly any can do better than 0.6
+_WORTH = 0.95  # A judge beside people is recommended if the design then costs so much less
+_SIZES = 30  # How many numbers of judged items are compared for their cost
 
 
 class PlannedSuite(NamedTuple):

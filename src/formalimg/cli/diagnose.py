@@ -5,50 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
+from formalimg.cli.commands import argument, option
 from formalimg.cli.output import OutputFile, OutputFormat, open_runs, output_format, write_output
 
 
 def diagnose_command(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN",
-            help="Runs of groups of factual and changed prompts, and of their probes, by the same models.",
-            show_default=False,
-        ),
+        argument("RUN", "Runs of groups of factual and changed prompts, and of their probes, by the same models."),
     ],
     model: Annotated[
         str | None,
-        typer.Option(
-            "--as",
-            metavar="NAME",
-            help="Treat all runs as one model of this name, as for images in folders. Default: runs are grouped "
+        option(
+            "--as NAME",
+            "Treat all runs as one model of this name, as for images in folders. Default: runs are grouped "
             "by the name of their model.",
-            show_default=False,
         ),
     ] = None,
     threshold: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, metavar="SCORE", help="The score of a factual image that opens the gate of its group."
-        ),
+        float, option("SCORE", "The score of a factual image that opens the gate of its group.", min=0, max=1)
     ] = 0.5,
     judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="JUDGE",
-            help="A judge of all runs, by name or number. Default: the last of each.",
-            show_default=False,
-        ),
+        str | None, option("JUDGE", "A judge of all runs, by name or number. Default: the last of each.")
     ] = None,
     profile: Annotated[
         Literal["paper", "official-code"] | None,
-        typer.Option(
-            help="official-code: each question has its full weight, and an unknown gate counts as closed. "
-            "Default: official-code if all judges followed it, else paper.",
-            show_default=False,
+        option(
+            "official-code: each question has its full weight, and an unknown gate counts as closed. "
+            "Default: official-code if all judges followed it, else paper."
         ),
     ] = None,
     format: OutputFormat = None,  # noqa: A002  # what users call it

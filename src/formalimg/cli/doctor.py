@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from formalimg.cli.commands import option
 from formalimg.cli.streams import echo, print_data
 
 _SIGNS = {"fine": "✓", "broken": "✗", "absent": "–"}
 
 
 def doctor_command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the findings as JSON.")] = False,
 ) -> None:
     """Check this installation.
 

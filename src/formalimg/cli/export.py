@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-import typer
-
 from formalimg.benchmarks.registry import suite_names
+from formalimg.cli.commands import argument, option
 from formalimg.cli.options import MAX_COUNT, read_levels
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
@@ -22,83 +21,61 @@ if TYPE_CHECKING:
 
 
 def export_command(
-    what: Annotated[str, typer.Argument(metavar="SUITE|RUN", help="A suite, or a run folder.", show_default=False)],
+    what: Annotated[str, argument("SUITE|RUN", "A suite, or a run folder.")],
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="The folder to write to; for a run, it may hold other models already. With --prompts-only, a file. "
+        option(
+            "PATH",
+            "The folder to write to; for a run, it may hold other models already. With --prompts-only, a file. "
             "Default then: standard output.",
-            show_default=False,
         ),
     ] = None,
     prompts_only: Annotated[
-        bool,
-        typer.Option("--prompts-only", help="Suite: only the prompts, with a file name for the image of each."),
+        bool, option("--prompts-only", "Suite: only the prompts, with a file name for the image of each.")
     ] = False,
     trainer: Annotated[
         Literal["flow_grpo", "flow-factory", "verl-omni", "trl"] | None,
-        typer.Option(help="Suite: train and test files in the format of this RL trainer.", show_default=False),
+        option("Suite: train and test files in the format of this RL trainer."),
     ] = None,
     split: Annotated[
         Literal["formula", "class-pair", "relation"] | None,
-        typer.Option(
-            help="Trainer: what train and test must not have in common. Default: formula.", show_default=False
-        ),
+        option("Trainer: what train and test must not have in common. Default: formula."),
     ] = None,
     form: Annotated[
         Literal["txt", "jsonl", "csv"] | None,
-        typer.Option("--format", help="Prompts: form of the file. Default: by its ending, or else jsonl."),
+        option("--format", "Prompts: form of the file. Default: by its ending, or else jsonl."),
     ] = None,
     style: Annotated[
         Literal["auto", "long", "short", "none"],
-        typer.Option(
-            help="Prompts: style text in front. auto: long where the suite has one; none for a trainer, whose text "
+        option(
+            "Prompts: style text in front. auto: long where the suite has one; none for a trainer, whose text "
             "encoder may read few words."
         ),
     ] = "auto",
-    levels: Annotated[str | None, typer.Option(metavar="LEVELS", help="Prompts: only of these levels.")] = None,
+    levels: Annotated[str | None, option("LEVELS", "Prompts: only of these levels.")] = None,
     per_level: Annotated[
-        int | None, typer.Option(min=1, max=MAX_COUNT, metavar="N", help="Prompts: only the first N of each level.")
+        int | None, option("N", "Prompts: only the first N of each level.", min=1, max=MAX_COUNT)
     ] = None,
-    samples: Annotated[
-        int, typer.Option(min=1, max=MAX_COUNT, metavar="N", help="Prompts: how many images of each.")
-    ] = 1,
+    samples: Annotated[int, option("N", "Prompts: how many images of each.", min=1, max=MAX_COUNT)] = 1,
     items: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH", help="Suite: load the items from here. Default: the suite shipped with formalimg."
-        ),
+        Path | None, option("PATH", "Suite: load the items from here. Default: the suite shipped with formalimg.")
     ] = None,
     published: Annotated[
-        bool,
-        typer.Option("--published", help="Suite: also write DIR/published, in the format of the authors' files."),
+        bool, option("--published", "Suite: also write DIR/published, in the format of the authors' files.")
     ] = False,
     licence: Annotated[
-        str,
-        typer.Option(
-            "--license",
-            metavar="LICENCE",
-            help="Suite: licence of your own items; an SPDX id such as CC-BY-4.0, or a URL.",
-        ),
+        str, option("--license LICENCE", "Suite: licence of your own items; an SPDX id such as CC-BY-4.0, or a URL.")
     ] = "",
-    creator: Annotated[str, typer.Option(metavar="NAME", help="Suite: creator of your own items.")] = "",
-    made: Annotated[
-        str, typer.Option(metavar="SENTENCE", help="Suite: how your own items were made, in a sentence.")
-    ] = "",
-    url: Annotated[str, typer.Option(metavar="URL", help="Suite: where it will be published.")] = "",
-    date: Annotated[str, typer.Option(metavar="DATE", help="Suite: date of publication, as in 2026-01-31.")] = "",
+    creator: Annotated[str, option("NAME", "Suite: creator of your own items.")] = "",
+    made: Annotated[str, option("SENTENCE", "Suite: how your own items were made, in a sentence.")] = "",
+    url: Annotated[str, option("URL", "Suite: where it will be published.")] = "",
+    date: Annotated[str, option("DATE", "Suite: date of publication, as in 2026-01-31.")] = "",
     name: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Run: name of the model in the export. Default: the name of the run folder."),
+        str | None, option("NAME", "Run: name of the model in the export. Default: the name of the run folder.")
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(
-            metavar="JUDGE",
-            help="Run: the judge whose verdicts are exported, by name or by number. Default: the last.",
-            show_default=False,
-        ),
+        option("JUDGE", "Run: the judge whose verdicts are exported, by name or by number. Default: the last."),
     ] = None,
 ) -> None:
     """Export a suite with metadata, its prompts, files for a trainer, or a run in the layout of its authors.
@@ -251,8 +228,10 @@ def _export_for_trainer(
 def _export_suite(
     name: str, out: Path, items: Path | None, published: bool, imprint: tuple[str, str, str, str, str]
 ) -> None:
-    from formalimg.benchmarks.export.provenance import PublisherInfo  # here, so that other commands start faster
-    from formalimg.benchmarks.export.suite_export import export_suite
+    from formalimg.benchmarks.export.suite_export import (
+        PublisherInfo,  # here, so that other commands start faster
+        export_suite,
+    )
 
     done = export_suite(name, out, items=items, published=published, imprint=PublisherInfo(*imprint))
     echo(f"{done.items:,} items of {name} in {done.folder}, licence {done.licence}: {', '.join(done.files)}")

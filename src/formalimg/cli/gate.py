@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from formalimg.cli.commands import argument, option
 from formalimg.cli.comparisons import ExcludeInattentive, HumanRatingFiles, LabelFiles, read_human_ratings
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
@@ -18,33 +19,23 @@ if TYPE_CHECKING:
 
 
 def gate_command(
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The run folder of the new model.", show_default=False)],
-    against: Annotated[Path, typer.Option(metavar="BASE", help="The run folder of the baseline.", show_default=False)],
-    margin: Annotated[
-        float, typer.Option(min=0.1, max=50, metavar="POINTS", help="The loss that is tolerated, in points of 100.")
-    ] = 2.0,
+    new: Annotated[Path, argument("NEW", "The run folder of the new model.")],
+    against: Annotated[Path, option("BASE", "The run folder of the baseline.")],
+    margin: Annotated[float, option("POINTS", "The loss that is tolerated, in points of 100.", min=0.1, max=50)] = 2.0,
     looks: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "N",
+            "Decide after each of N batches: each call with more items is one look, stored in NEW. Default: look once.",
             min=1,
             max=40,
-            metavar="N",
-            help="Decide after each of N batches: each call with more items is one look, stored in NEW. "
-            "Default: look once.",
-            show_default=False,
         ),
     ] = None,
     human: HumanRatingFiles = None,
     labels: LabelFiles = None,
     exclude_inattentive: ExcludeInattentive = None,
     json_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--json",
-            metavar="FILE",
-            help="Write the decision, or why there is none, as JSON; - for standard output.",
-            show_default=False,
-        ),
+        Path | None, option("--json FILE", "Write the decision, or why there is none, as JSON; - for standard output.")
     ] = None,
 ) -> None:
     """Test that a new run is no worse than a baseline by more than a margin, for continuous integration.

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from formalimg import __version__
-from formalimg.cli.commands import GroupedCommand
+from formalimg.cli.commands import GroupedCommand, argument, option
 from formalimg.cli.streams import echo
 
 import_app = typer.Typer(
@@ -24,52 +24,35 @@ import_app = typer.Typer(
 def import_answers_command(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE",
-            help="The answers: a table (CSV, TSV, JSONL, JSON) with item, model, sample, question and answer, or a "
+        argument(
+            "FILE",
+            "The answers: a table (CSV, TSV, JSONL, JSON) with item, model, sample, question and answer, or a "
             "released file of DSG.",
-            show_default=False,
         ),
     ],
-    items: Annotated[
-        Path,
-        typer.Option(
-            metavar="PATH", help="The items with their questions, such as dsg-1k-anns.csv.", show_default=False
-        ),
-    ],
-    suite: Annotated[str, typer.Option(metavar="SUITE", help="The suite of the items.")] = "questions",
-    judge: Annotated[
-        str, typer.Option(metavar="NAME", help="Who answered. Default: the name of the file.", show_default=False)
-    ] = "",
-    model: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="The image model, if the file has no such column.", show_default=False),
-    ] = "",
-    only: Annotated[
-        str,
-        typer.Option(metavar="PREFIX", help="Only items whose id begins so, such as tifa160.", show_default=False),
-    ] = "",
+    items: Annotated[Path, option("PATH", "The items with their questions, such as dsg-1k-anns.csv.")],
+    suite: Annotated[str, option("SUITE", "The suite of the items.")] = "questions",
+    judge: Annotated[str, option("NAME", "Who answered. Default: the name of the file.")] = "",
+    model: Annotated[str, option("NAME", "The image model, if the file has no such column.")] = "",
+    only: Annotated[str, option("PREFIX", "Only items whose id begins so, such as tifa160.")] = "",
     together: Annotated[
-        bool,
-        typer.Option("--together", help="One run of all image models, each a sample. Default: a run for each."),
+        bool, option("--together", "One run of all image models, each a sample. Default: a run for each.")
     ] = False,
     zeroing: Annotated[
         Literal["direct", "transitive"] | None,
-        typer.Option(
-            help="A question fails with a parent whose own answer fails it, or with any above. Default: as in the "
-            "items; DSG is direct.",
-            show_default=False,
+        option(
+            "A question fails with a parent whose own answer fails it, or with any above. Default: as in the "
+            "items; DSG is direct."
         ),
     ] = None,
     other_answers: Annotated[
         Literal["no", "unscored"] | None,
-        typer.Option(
-            help="What an answer is that says neither yes nor no. Default: no for DSG's files, as in their code, else "
-            "the image is unscored.",
-            show_default=False,
+        option(
+            "What an answer is that says neither yes nor no. Default: no for DSG's files, as in their code, else "
+            "the image is unscored."
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for the runs.")] = Path("runs"),
+    out: Annotated[Path, option("DIR", "The folder for the runs.")] = Path("runs"),
 ) -> None:
     """Make runs of answers to questions about images, one for each image model.
 
@@ -77,8 +60,10 @@ def import_answers_command(
     same runs.
     """
     from formalimg.benchmarks.loader import load
-    from formalimg.human_eval.importing.answer_files import read_answers
-    from formalimg.human_eval.importing.answer_runs import import_answers  # here, so that other commands start faster
+    from formalimg.human_eval.importing.answers import (
+        import_answers,  # here, so that other commands start faster
+        read_answers,
+    )
 
     found = import_answers(
         read_answers(file),
@@ -104,28 +89,16 @@ def import_answers_command(
 def import_ratings_command(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE",
-            help="The ratings, 1 to 5: a table (CSV, TSV, JSONL, JSON) with model, item, sample, rater and rating, or "
+        argument(
+            "FILE",
+            "The ratings, 1 to 5: a table (CSV, TSV, JSONL, JSON) with model, item, sample, rater and rating, or "
             "the Likert file of DSG.",
-            show_default=False,
         ),
     ],
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN", help="The runs of the rated images, imported or not.", show_default=False),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR|CSV", help="The new study; a table of ratings if the name ends in .csv.", show_default=False
-        ),
-    ],
-    images: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Only the ratings of N images, drawn at random.", show_default=False),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="With --images: the seed of the draw.")] = 0,
+    runs: Annotated[list[Path], argument("RUN", "The runs of the rated images, imported or not.")],
+    out: Annotated[Path, option("DIR|CSV", "The new study; a table of ratings if the name ends in .csv.")],
+    images: Annotated[int | None, option("N", "Only the ratings of N images, drawn at random.", min=1)] = None,
+    seed: Annotated[int, option("N", "With --images: the seed of the draw.")] = 0,
 ) -> None:
     """Make a study of Likert ratings, for `agree --ratings` and `report`.
 
@@ -148,36 +121,26 @@ def import_ratings_command(
 def import_rubrics_command(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE",
-            help="The verdicts: a table (CSV, TSV, JSONL, JSON) with model, item, judge, and a column from 1 to 5 for "
+        argument(
+            "FILE",
+            "The verdicts: a table (CSV, TSV, JSONL, JSON) with model, item, judge, and a column from 1 to 5 for "
             "each criterion.",
-            show_default=False,
         ),
     ],
-    items: Annotated[
-        Path, typer.Option(metavar="FILE", help="The prompts: a table with id and prompt.", show_default=False)
-    ],
+    items: Annotated[Path, option("FILE", "The prompts: a table with id and prompt.")],
     images: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="The folder of the images, MODEL/ITEM.png, so that other judges can look at them. Default: runs "
+        option(
+            "DIR",
+            "The folder of the images, MODEL/ITEM.png, so that other judges can look at them. Default: runs "
             "without images.",
-            show_default=False,
         ),
     ] = None,
-    criteria: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B", help="The columns of the criteria. Default: all that hold ratings only.", show_default=False
-        ),
-    ] = "",
+    criteria: Annotated[str, option("A,B", "The columns of the criteria. Default: all that hold ratings only.")] = "",
     together: Annotated[
-        bool,
-        typer.Option("--together", help="One run of all image models, each a sample. Default: a run for each."),
+        bool, option("--together", "One run of all image models, each a sample. Default: a run for each.")
     ] = False,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for the runs.")] = Path("runs"),
+    out: Annotated[Path, option("DIR", "The folder for the runs.")] = Path("runs"),
 ) -> None:
     """Make runs of rubric verdicts: several criteria from 1 to 5 for each image, by one judge or more.
 

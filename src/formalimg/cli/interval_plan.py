@@ -11,8 +11,7 @@ from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.cli.plan_costs import PlanCosts
 from formalimg.reports.tables.format import NOTHING
 from formalimg.reports.tables.model import Column, TableRow
-from formalimg.stats.design_power import Design, Goal, power_of
-from formalimg.stats.planning import images_for_width, items_for_difference, labels_for_width
+from formalimg.stats.planning import Design, Goal, images_for_width, items_for_difference, labels_for_width, power_of
 from formalimg.stats.variance_components import DEFAULT_SPREAD
 from formalimg.types import Item, Table
 
@@ -34,11 +33,7 @@ def interval_table(suite: str, items: Sequence[Item[Any]], width: float, cost: P
     discordant = DEFAULT_SPREAD.judge.difference_variance()
     pairs = ceil(items_for_difference(width, discordant=discordant) / number)
     power = power_of(Design(pairs * number), Goal(width), DEFAULT_SPREAD)
-    rows = [
-        row(f"rate of one {about.level}", single),
-        row("Overall", whole),
-        row("difference of two models", pairs),
-    ]
+    rows = [row(f"rate of one {about.level}", single), row("Overall", whole), row("difference of two models", pairs)]
     if labels:
         cells = {(level, passed): count // 2 for level, count in counts.items() for passed in (True, False)}
         needed = labels_for_width({cell: count for cell, count in cells.items() if count}, width)

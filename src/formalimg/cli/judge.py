@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from formalimg import __version__
 from formalimg.cli import options
+from formalimg.cli.commands import argument, option
 from formalimg.cli.price_options import GivenPrices, require_prices
 from formalimg.cli.run import open_named_judges
 from formalimg.cli.run_output import (
@@ -33,9 +32,7 @@ _SHOWN = 3
 
 
 def judge_command(
-    folder: Annotated[
-        Path | None, typer.Argument(metavar="RUN", help="The run folder; none with --groundings.", show_default=False)
-    ] = None,
+    folder: Annotated[Path | None, argument("RUN", "The run folder; none with --groundings.")] = None,
     judge: options.JudgeNames = None,
     judge_option: options.JudgeOptions = None,
     protocol: options.ProtocolName = "default",
@@ -48,26 +45,21 @@ def judge_command(
     min_coverage: options.MinCoverage = None,
     groundings: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Judge grounding files instead of a run: DIR/0.json, or DIR/MODEL/grounding/json/0.json for each "
+        option(
+            "DIR",
+            "Judge grounding files instead of a run: DIR/0.json, or DIR/MODEL/grounding/json/0.json for each "
             "model. Makes a run folder for each model.",
-            show_default=False,
         ),
     ] = None,
     items: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH", help="With --groundings: load the items from here. Default: the suite of formalimg."
-        ),
+        Path | None, option("PATH", "With --groundings: load the items from here. Default: the suite of formalimg.")
     ] = None,
     task: Annotated[
         Literal["image", "layout"],
-        typer.Option(help="With --groundings: what the files are about; layout: plans of a chat model."),
+        option("With --groundings: what the files are about; layout: plans of a chat model."),
     ] = "image",
     name: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="With --groundings: name of the model. Default: the name of its folder."),
+        str | None, option("NAME", "With --groundings: name of the model. Default: the name of its folder.")
     ] = None,
     runs: options.RunsFolder = None,
     out: options.RunFolder = None,
@@ -193,6 +185,6 @@ def _report_unknown(folder: GroundingFolder, items: Sequence[Item[object]]) -> N
 
 
 def _refuse(given: Mapping[str, object], other: str) -> None:
-    for option, value in given.items():
+    for name, value in given.items():
         if value:
-            raise FormalimgError(f"{option} does not go with {other}: leave one of them out")
+            raise FormalimgError(f"{name} does not go with {other}: leave one of them out")

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from formalimg.cli.commands import argument, option
 from formalimg.cli.streams import echo
 
 if TYPE_CHECKING:
@@ -17,16 +16,9 @@ if TYPE_CHECKING:
 
 
 def log_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.", show_default=False)],
-    to: Annotated[
-        list[str],
-        typer.Option(
-            metavar="TRACKER",
-            help="wandb[:PROJECT], mlflow[:URI] or tensorboard[:DIR]; repeatable.",
-            show_default=False,
-        ),
-    ],
-    failures: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="The most failures with images.")] = 24,
+    runs: Annotated[list[Path], argument("RUN", "Run folders.")],
+    to: Annotated[list[str], option("TRACKER", "wandb[:PROJECT], mlflow[:URI] or tensorboard[:DIR]; repeatable.")],
+    failures: Annotated[int, option("N", "The most failures with images.", min=0, max=1000)] = 24,
 ) -> None:
     """Log runs to an experiment tracker: rates by level, coverage, cost, and failures with images.
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-import typer
-
+from formalimg.cli.commands import option
 from formalimg.cli.streams import echo, print_data
 
 
 def models_command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the providers as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the providers as JSON.")] = False,
 ) -> None:
     """List the model providers, detectors, text readers and presets of open judges, and what is missing to use each.
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 import typer
 
 from formalimg.benchmarks.registry import suite, suite_names
-from formalimg.cli.commands import SECTIONS
+from formalimg.cli.commands import SECTIONS, argument, option
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
@@ -22,17 +22,13 @@ _WHAT, _MODEL, _JUDGE, _COST, _WHERE = SECTIONS
 MAX_COUNT = 1_000_000
 """The largest number of items, scenes or images that can be asked for; a larger one is a slip of the finger."""
 
-MAX_SEED = 2**63 - 1
-"""The largest seed: what a database and all random generators take."""
-
-MAX_PROCESSES = 1024
-"""The largest number of processes or workers that can be asked for."""
+MAX_SEED = 2**63 - 1  # The largest seed: what a database and all random generators take
+MAX_PROCESSES = 1024  # The largest number of processes or workers that can be asked for
 
 
-def key_value_option(flag: str, whose: str, panel: str | None = None) -> Any:
+def key_value_option(flag: str, target: str, panel: str | None = None) -> Any:
     """Return a repeatable option that passes KEY=VALUE settings to a model, judge, writer or grounder."""
-    text = f"Option of the {whose}."
-    return typer.Option(flag, metavar="KEY=VALUE", help=text, show_default=False, rich_help_panel=panel)
+    return option(f"{flag} KEY=VALUE", f"Option of the {target}.", panel=panel)
 
 
 def _known_suite(context: typer.Context, name: str) -> str:
@@ -42,202 +38,96 @@ def _known_suite(context: typer.Context, name: str) -> str:
 
 SuiteName = Annotated[
     str,
-    typer.Argument(
-        metavar="SUITE",
-        callback=_known_suite,
-        help=f"The benchmark: {', '.join(suite_names())}; `formalimg suites` describes them.",
-        show_default=False,
+    argument(
+        "SUITE", f"The benchmark: {', '.join(suite_names())}; `formalimg suites` describes them.", callback=_known_suite
     ),
 ]
 ModelOptions = Annotated[list[str] | None, key_value_option("-M", "image model", _MODEL)]
 JudgeNames = Annotated[
     list[str] | None,
-    typer.Option(
-        "--judge",
-        "-j",
-        metavar="JUDGE",
-        help="The judge: a chat model, detector/MODEL, builtin/icons, or builtin/drawn, which knows what drawings show "
+    option(
+        "--judge -j JUDGE",
+        "The judge: a chat model, detector/MODEL, builtin/icons, or builtin/drawn, which knows what drawings show "
         "and is no eye; repeatable. Default: see `formalimg config`.",
-        show_default=False,
-        rich_help_panel=_JUDGE,
+        panel=_JUDGE,
     ),
 ]
 JudgeOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-J",
-        metavar="[N:]KEY=VALUE",
-        help="Option of the judge; with N:, of the N-th only.",
-        show_default=False,
-        rich_help_panel=_JUDGE,
-    ),
+    list[str] | None, option("-J [N:]KEY=VALUE", "Option of the judge; with N:, of the N-th only.", panel=_JUDGE)
 ]
 ProtocolName = Annotated[
     Literal["default", "published", "paper", "official-code"],
-    typer.Option(
-        "--protocol",
-        metavar="NAME",
-        help="published: ask and score as published; also paper, official-code.",
-        rich_help_panel=_JUDGE,
-    ),
+    option("--protocol NAME", "published: ask and score as published; also paper, official-code.", panel=_JUDGE),
 ]
 SumProfile = Annotated[
     Literal["paper", "official-code"] | None,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        help="Sum up by paper or official-code. Default: as --protocol.",
-        show_default=False,
-        rich_help_panel=_JUDGE,
-    ),
+    option("--profile NAME", "Sum up by paper or official-code. Default: as --protocol.", panel=_JUDGE),
 ]
 ItemsPath = Annotated[
     Path | None,
-    typer.Option(
-        metavar="PATH",
-        help="Load the items from here. Default: the suite shipped with formalimg; @1 is its version 1.",
-        rich_help_panel=_WHAT,
+    option(
+        "PATH", "Load the items from here. Default: the suite shipped with formalimg; @1 is its version 1.", panel=_WHAT
     ),
 ]
-Levels = Annotated[
-    str | None,
-    typer.Option(metavar="LEVELS", help="Levels to run, as in 1-10 or 1,2,5. Default: all.", rich_help_panel=_WHAT),
-]
+Levels = Annotated[str | None, option("LEVELS", "Levels to run, as in 1-10 or 1,2,5. Default: all.", panel=_WHAT)]
 
 Prompts = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="Folder with prompt templates that replace ours of the same name.", rich_help_panel=_MODEL
-    ),
+    Path | None, option("DIR", "Folder with prompt templates that replace ours of the same name.", panel=_MODEL)
 ]
 Budget = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        metavar="DOLLARS",
-        help="Stop, resumably, when the folder cost this much.",
-        rich_help_panel=_COST,
-    ),
+    float | None, option("DOLLARS", "Stop, resumably, when the folder cost this much.", panel=_COST, min=0)
 ]
-DryRun = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Print what it would do, and its cost.",
-        rich_help_panel=_COST,
-    ),
-]
+DryRun = Annotated[bool, option("--dry-run", "Print what it would do, and its cost.", panel=_COST)]
 Prices = Annotated[
     list[str] | None,
-    typer.Option(
-        "--price",
-        metavar="WHO=PRICE",
-        help="Price by 1M tokens: judge=0.15/0.60; by image: model=0.04.",
-        show_default=False,
-        rich_help_panel=_COST,
-    ),
+    option("--price WHO=PRICE", "Price by 1M tokens: judge=0.15/0.60; by image: model=0.04.", panel=_COST),
 ]
-NoPreflight = Annotated[
-    bool,
-    typer.Option("--no-preflight", help="Do not try judge and model with one call first.", rich_help_panel=_COST),
-]
+NoPreflight = Annotated[bool, option("--no-preflight", "Do not try judge and model with one call first.", panel=_COST)]
 MaxFailures = Annotated[
-    int | None,
-    typer.Option(
-        "--max-failures",
-        metavar="N",
-        help="Stop after N failures in a row (20); 0: never.",
-        show_default=False,
-        rich_help_panel=_COST,
-    ),
+    int | None, option("--max-failures N", "Stop after N failures in a row (20); 0: never.", panel=_COST)
 ]
-MinCoverage = Annotated[
-    float | None,
-    typer.Option(
-        min=0, max=1, metavar="SHARE", help="Exit code 1 if less is scored.", show_default=False, rich_help_panel=_JUDGE
-    ),
-]
+MinCoverage = Annotated[float | None, option("SHARE", "Exit code 1 if less is scored.", panel=_JUDGE, min=0, max=1)]
 ConceptsFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--concepts", metavar="DIR", help="Suites of concepts: folder with your own, as <category>.toml or .json."
-    ),
+    Path | None, option("--concepts DIR", "Suites of concepts: folder with your own, as <category>.toml or .json.")
 ]
 OnlyCategory = Annotated[
     Literal["object", "color", "number", "shape", "size", "texture", "spatial", "style"] | None,
-    typer.Option("--only", help="Suites of concepts: only those of this category, besides objects."),
+    option("--only", "Suites of concepts: only those of this category, besides objects."),
 ]
 DifficultyName = Annotated[
     Literal["easy", "hard"] | None,
-    typer.Option("--difficulty", help="Suites of concepts: only those known to be easy or hard, where any are."),
+    option("--difficulty", "Suites of concepts: only those known to be easy or hard, where any are."),
 ]
 ProfileName = Annotated[
     Literal["paper", "official-code"],
-    typer.Option("--profile", help="Which rules apply where a paper and its published code differ."),
+    option("--profile", "Which rules apply where a paper and its published code differ."),
 ]
 EngineName = Annotated[
-    Literal["local", "ray"],
-    typer.Option(help="Execute in this process, or on workers of a Ray cluster.", rich_help_panel=_WHERE),
+    Literal["local", "ray"], option("Execute in this process, or on workers of a Ray cluster.", panel=_WHERE)
 ]
 RayAddress = Annotated[
     str | None,
-    typer.Option(
-        "--address",
-        metavar="auto|local|HOST:PORT",
-        help="Ray: the cluster. local: a new one on this machine.",
+    option(
+        "--address auto|local|HOST:PORT",
+        "Ray: the cluster. local: a new one on this machine.",
+        panel=_WHERE,
         show_default="auto",
-        rich_help_panel=_WHERE,
     ),
 ]
 Workers = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=MAX_PROCESSES,
-        metavar="N",
-        help="Ray: number of workers. Default: as many as fit.",
-        rich_help_panel=_WHERE,
-    ),
+    int | None, option("N", "Ray: number of workers. Default: as many as fit.", panel=_WHERE, min=1, max=MAX_PROCESSES)
 ]
 GpusPerWorker = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        metavar="N",
-        help="Ray: GPUs per worker; fractions are allowed.",
-        show_default="0",
-        rich_help_panel=_WHERE,
-    ),
+    float | None, option("N", "Ray: GPUs per worker; fractions are allowed.", panel=_WHERE, show_default="0", min=0)
 ]
 CpusPerWorker = Annotated[
     float | None,
-    typer.Option(
-        min=0,
-        metavar="N",
-        help="Ray: CPUs per worker; 0 if it only waits for servers.",
-        show_default="1",
-        rich_help_panel=_WHERE,
-    ),
+    option("N", "Ray: CPUs per worker; 0 if it only waits for servers.", panel=_WHERE, show_default="1", min=0),
 ]
 RunsFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--runs",
-        metavar="DIR",
-        help="Folder of the run folders.",
-        show_default="runs",
-        rich_help_panel=_WHERE,
-    ),
+    Path | None, option("--runs DIR", "Folder of the run folders.", panel=_WHERE, show_default="runs")
 ]
-RunFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        metavar="DIR",
-        help="The run folder. Default: one inside --runs.",
-        rich_help_panel=_WHERE,
-    ),
-]
+RunFolder = Annotated[Path | None, option("--out DIR", "The run folder. Default: one inside --runs.", panel=_WHERE)]
 
 
 Arguments = TypeVar("Arguments")
@@ -311,19 +201,18 @@ def read_levels(text: str) -> tuple[int, ...]:
 
 Host = Annotated[
     str,
-    typer.Option(
-        metavar="ADDRESS",
-        help="The address to listen on. Any other than a loopback address makes the site reachable from outside, "
+    option(
+        "ADDRESS",
+        "The address to listen on. Any other than a loopback address makes the site reachable from outside, "
         "for visitors with the token in its link.",
     ),
 ]
 
-Port = Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="The port to listen on; 0 for any free one.")]
+Port = Annotated[int, option("PORT", "The port to listen on; 0 for any free one.", min=0, max=65535)]
 
-OpenBrowser = Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open a browser.")]
+OpenBrowser = Annotated[bool, option("--browser/--no-browser", "Whether to open a browser.")]
 
-LOOPBACK = "127.0.0.1"
-"""The address of this machine that nobody else can reach: the default of every site."""
+LOOPBACK = "127.0.0.1"  # The address of this machine that nobody else can reach: the default of every site
 
 
 @contextmanager

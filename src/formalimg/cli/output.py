@@ -7,8 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
+from formalimg.cli.commands import option
 from formalimg.cli.streams import echo, print_data, print_table
 from formalimg.errors import FormalimgError
 
@@ -42,15 +41,9 @@ _FORMATS_BY_SUFFIX: dict[str, StudyFormat] = {".md": "md", ".csv": "csv", ".json
 
 OutputFormat = Annotated[
     Literal["terminal", "md", "csv", "json"] | None,
-    typer.Option(
-        help="csv and json are complete. Default: by the suffix of --out (md, csv, json, txt), else terminal.",
-        show_default=False,
-    ),
+    option("csv and json are complete. Default: by the suffix of --out (md, csv, json, txt), else terminal."),
 ]
-OutputFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
-]
+OutputFile = Annotated[Path | None, option("FILE", "The file to write. Default: standard output.")]
 
 
 def output_format(format: StudyFormat | None, out: Path | None, what: str) -> StudyFormat:  # noqa: A002
@@ -83,7 +76,7 @@ def write_output(
 @contextmanager
 def open_runs(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
     """Open run folders with a judge selected by name or number, or with the last judge if None."""
-    from formalimg.human_eval.agreement.judge_agreement import find_judge
+    from formalimg.human_eval.agreement.rated_images import find_judge
     from formalimg.runs.reader import open_run
 
     with ExitStack() as opened:
@@ -94,13 +87,8 @@ def open_runs(folders: Sequence[Path], judge: str | None) -> Iterator[list[Store
         yield runs
 
 
-Figures = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="Also write figures for papers into this folder.", show_default=False),
-]
-FiguresAs = Annotated[
-    str, typer.Option(metavar="FORMATS", help="Formats of figures: any of svg, png, pdf, separated by commas.")
-]
+Figures = Annotated[Path | None, option("FOLDER", "Also write figures for papers into this folder.")]
+FiguresAs = Annotated[str, option("FORMATS", "Formats of figures: any of svg, png, pdf, separated by commas.")]
 
 
 def figure_formats(figures: Path | None, listed: str) -> tuple[FigureFormat, ...]:

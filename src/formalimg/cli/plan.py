@@ -9,85 +9,54 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from formalimg.cli import options
+from formalimg.cli.commands import option
 from formalimg.cli.plan_costs import PlanCosts
 from formalimg.cli.price_options import GivenPrices
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.stats.design_power import Goal
+    from formalimg.stats.planning import Goal
     from formalimg.stats.variance_components import AnswerSpread
     from formalimg.types import ImageModel, Item, Judge, Table
 
-_WIDTH, _DIFFERENCE, _POWER = 5.0, 5.0, 0.8
-"""Points and power to plan for, unless others are asked for."""
-
-_RATER = "rater"
-"""What the price of a rating is called in `--price`."""
+_WIDTH, _DIFFERENCE, _POWER = 5.0, 5.0, 0.8  # Points and power to plan for, unless others are asked for
+_RATER = "rater"  # What the price of a rating is called in `--price`
 
 
 def plan_command(
     suite: options.SuiteName,
     width: Annotated[
-        float | None,
-        typer.Option(
-            metavar="POINTS",
-            min=0.1,
-            max=50,
-            help="Plan for this half width of a 95 % interval. Default: 5.",
-            show_default=False,
-        ),
+        float | None, option("POINTS", "Plan for this half width of a 95 % interval. Default: 5.", min=0.1, max=50)
     ] = None,
     power: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Plan to find a true difference of two models so often, at 5 %, two-sided. Default: 0.8.",
-            show_default=False,
-        ),
+        option("SHARE", "Plan to find a true difference of two models so often, at 5 %, two-sided. Default: 0.8."),
     ] = None,
     difference: Annotated[
-        float | None,
-        typer.Option(
-            metavar="POINTS",
-            min=0.1,
-            max=99,
-            help="With --power: the true difference. Default: 5.",
-            show_default=False,
-        ),
+        float | None, option("POINTS", "With --power: the true difference. Default: 5.", min=0.1, max=99)
     ] = None,
     pilot: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(
-            metavar="RUN RUN",
-            help="With --power: two judged runs with two or more images per item, which show how much items and images "
+        option(
+            "RUN RUN",
+            "With --power: two judged runs with two or more images per item, which show how much items and images "
             "vary. Default: as on public data.",
-            show_default=False,
         ),
     ] = None,
     pilot_study: Annotated[
         Path | None,
-        typer.Option(
-            metavar="STUDY|FILE",
-            help="With --pilot: ratings of their images, which show how much raters vary and how well the judge "
+        option(
+            "STUDY|FILE",
+            "With --pilot: ratings of their images, which show how much raters vary and how well the judge "
             "follows them.",
-            show_default=False,
         ),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="MODEL", help="Price its images.", show_default=False)
-    ] = None,
-    judge: Annotated[
-        str | None, typer.Option("--judge", "-j", metavar="JUDGE", help="Price its answers.", show_default=False)
-    ] = None,
-    labels: Annotated[bool, typer.Option("--labels", help="Also plan human labels, which correct the judge.")] = False,
+    model: Annotated[str | None, option("--model -m MODEL", "Price its images.")] = None,
+    judge: Annotated[str | None, option("--judge -j JUDGE", "Price its answers.")] = None,
+    labels: Annotated[bool, option("--labels", "Also plan human labels, which correct the judge.")] = False,
     model_option: options.ModelOptions = None,
-    judge_option: Annotated[
-        list[str] | None,
-        typer.Option("-J", metavar="KEY=VALUE", help="Option of the judge.", show_default=False),
-    ] = None,
+    judge_option: Annotated[list[str] | None, option("-J KEY=VALUE", "Option of the judge.")] = None,
     items: options.ItemsPath = None,
     levels: options.Levels = None,
     price: options.Prices = None,
@@ -103,7 +72,7 @@ def plan_command(
     from formalimg.cli.streams import print_table
     from formalimg.reports.tables.terminal import render_terminal
     from formalimg.runs.plan import Selection
-    from formalimg.stats.design_power import Goal, require_goal
+    from formalimg.stats.planning import Goal, require_goal
 
     goal = None
     if power is not None or difference is not None:
@@ -189,7 +158,7 @@ def _power_table(
 
 
 def _read_pilot(suite: str, folders: tuple[Path, Path], study: Path | None) -> AnswerSpread:
-    from formalimg.human_eval.pilot import read_pilot
+    from formalimg.human_eval.ratings import read_pilot
     from formalimg.runs.reader import open_run
 
     with ExitStack() as stack:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from formalimg.stats.design_power import Design
+    from formalimg.stats.planning import Design
     from formalimg.types import ImageModel, Item, Judge
 
 

@@ -8,9 +8,8 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from formalimg.benchmarks.download.source import source, source_names, suites_by_source
+from formalimg.cli.commands import argument, option
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
@@ -21,39 +20,26 @@ if TYPE_CHECKING:
 def pull_command(
     benchmark: Annotated[
         str,
-        typer.Argument(
-            metavar="BENCHMARK",
-            help=f"The benchmark: {', '.join(source_names())}; `formalimg suites` says for which suite.",
-            show_default=False,
-        ),
+        argument("BENCHMARK", f"The benchmark: {', '.join(source_names())}; `formalimg suites` says for which suite."),
     ],
     to: Annotated[
         str | None,
-        typer.Option(
-            "--to",
-            metavar="DIR",
-            help="The folder to create. Default for --texts: where `run --protocol published` looks for them.",
-            show_default=False,
+        option(
+            "--to DIR", "The folder to create. Default for --texts: where `run --protocol published` looks for them."
         ),
     ] = None,
     texts: Annotated[
-        bool,
-        typer.Option(
-            "--texts", help="The authors' prompts for judges and writers, instead of the data.", show_default=False
-        ),
+        bool, option("--texts", "The authors' prompts for judges and writers, instead of the data.")
     ] = False,
     origin: Annotated[
         str | None,
-        typer.Option(
-            "--from",
-            metavar="PATH|URL",
-            help="Download from here: a git address, a folder, or an archive (.zip, .tar.gz, .tgz). "
+        option(
+            "--from PATH|URL",
+            "Download from here: the address of a repository, a folder, or an archive (.zip, .tar.gz, .tgz). "
             "Default: the authors' repository.",
         ),
     ] = None,
-    revision: Annotated[
-        str | None, typer.Option(metavar="COMMIT", help="Use this commit. Default: the one we tested against.")
-    ] = None,
+    revision: Annotated[str | None, option("COMMIT", "Use this commit. Default: the one we tested against.")] = None,
 ) -> None:
     """Download the data of a published benchmark.
 
@@ -87,7 +73,7 @@ def _show(pulled: PullResult) -> None:
     echo(f"kept     {pulled.files:,} files, {pulled.bytes:,} bytes, {pulled.digest}")
     echo(f"in       {pulled.folder}")
     if not pulled.verified_by:
-        echo("note: these files are not verified against the pinned commit; download with git to verify", err=True)
+        echo("note: these files are not verified against the pinned commit; pull without --from to verify", err=True)
 
 
 def _exit_on_sigterm(_signal: int, _frame: FrameType | None) -> None:

@@ -5,22 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from formalimg import __version__
+from formalimg.cli.commands import argument, option
 from formalimg.cli.streams import echo
 
 
 def push_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)],
-    to: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The dataset, as in hf://datasets/OWNER/NAME.", show_default=False)
-    ],
-    images: Annotated[bool, typer.Option("--images/--no-images", help="Whether to push the images.")] = True,
-    private: Annotated[bool, typer.Option("--private", help="Make a new dataset private.")] = False,
-    licence: Annotated[
-        str, typer.Option("--license", metavar="LICENCE", help="Licence of the dataset, as in cc-by-4.0.")
-    ] = "",
+    run: Annotated[Path, argument("RUN", "A run folder.")],
+    to: Annotated[str, option("ADDRESS", "The dataset, as in hf://datasets/OWNER/NAME.")],
+    images: Annotated[bool, option("--images/--no-images", "Whether to push the images.")] = True,
+    private: Annotated[bool, option("--private", "Make a new dataset private.")] = False,
+    licence: Annotated[str, option("--license LICENCE", "Licence of the dataset, as in cc-by-4.0.")] = "",
 ) -> None:
     """Push a run to a dataset on the Hugging Face Hub: images, verdicts, manifest, bundle and data card.
 

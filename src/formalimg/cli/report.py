@@ -7,8 +7,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
+from formalimg.cli.commands import argument, option
 from formalimg.cli.comparisons import ExcludeInattentive, HumanRatingFiles, LabelFiles, read_human_ratings
 from formalimg.cli.options import MAX_COUNT, MinCoverage
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
@@ -28,102 +27,71 @@ _DEFAULT_THRESHOLD = 0.5
 
 
 def report_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.", show_default=False)],
+    runs: Annotated[list[Path], argument("RUN", "Run folders.")],
     format: Annotated[  # noqa: A002  # what users call it
         Format | None,
-        typer.Option(
-            help="html: one page with figures and images; the others: tables. Default: by the suffix of --out "
-            "(html, md, tex, csv, json, txt), else terminal.",
-            show_default=False,
+        option(
+            "html: one page with figures and images; the others: tables. Default: by the suffix of --out "
+            "(html, md, tex, csv, json, txt), else terminal."
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The file to write. Default: standard output; for html, report.html in the first run.",
-            show_default=False,
-        ),
+        option("FILE", "The file to write. Default: standard output; for html, report.html in the first run."),
     ] = None,
     missing: Annotated[
-        MissingPolicy,
-        typer.Option(help="Images without a verdict: exclude them, count them as failures, or stop with an error."),
+        MissingPolicy, option("Images without a verdict: exclude them, count them as failures, or stop with an error.")
     ] = "exclude",
     epsilon: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            metavar="RATE",
-            help="Pass rate that defines G. Default: the suite's, 0.7 for FormalImg.",
-            show_default=False,
-        ),
+        float | None, option("RATE", "Pass rate that defines G. Default: the suite's, 0.7 for FormalImg.", min=0, max=1)
     ] = None,
-    reference: Annotated[bool, typer.Option("--reference", help="Show published results beside the runs.")] = False,
+    reference: Annotated[bool, option("--reference", "Show published results beside the runs.")] = False,
     details: Annotated[
-        bool,
-        typer.Option(
-            "--details", help="Show the detailed tables of the suites in the terminal; other formats always do."
-        ),
+        bool, option("--details", "Show the detailed tables of the suites in the terminal; other formats always do.")
     ] = False,
     profile: Annotated[
         Profile | None,
-        typer.Option(
-            help="Which rules apply where a paper and its published code aggregate differently. Default: official-code "
-            "if all judges followed it (`run --protocol published`), else paper.",
-            show_default=False,
+        option(
+            "Which rules apply where a paper and its published code aggregate differently. Default: official-code "
+            "if all judges followed it (`run --protocol published`), else paper."
         ),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
+        option(
+            "SCORE",
+            "For groups of factual and changed prompts: a factual image below this score closes the gate of its "
+            "group. Default: 0.5.",
             min=0,
             max=1,
-            metavar="SCORE",
-            help="For groups of factual and changed prompts: a factual image below this score closes the gate of its "
-            "group. Default: 0.5.",
-            show_default=False,
         ),
     ] = None,
     baseline: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="RUN",
-            help="One of the runs: compare each other run with it. Default: each run with each.",
-            show_default=False,
-        ),
+        Path | None, option("RUN", "One of the runs: compare each other run with it. Default: each run with each.")
     ] = None,
     judges: Annotated[
-        Literal["last", "all"],
-        typer.Option(help="Which verdicts: those of the last judge, or a row for each judge of a run."),
+        Literal["last", "all"], option("Which verdicts: those of the last judge, or a row for each judge of a run.")
     ] = "last",
     human: HumanRatingFiles = None,
     labels: LabelFiles = None,
     exclude_inattentive: ExcludeInattentive = None,
     certificate: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Show how well the judge sees: a certificate by `formalimg certify --suite … --out`; repeatable.",
-            show_default=False,
+        option(
+            "FILE", "Show how well the judge sees: a certificate by `formalimg certify --suite … --out`; repeatable."
         ),
     ] = None,
-    gallery: Annotated[
-        int, typer.Option(min=0, max=MAX_COUNT, metavar="N", help="Images per run on an html page.")
-    ] = 24,
+    gallery: Annotated[int, option("N", "Images per run on an html page.", min=0, max=MAX_COUNT)] = 24,
     images: Annotated[
         Literal["embed", "folder", "none"],
-        typer.Option(help="Images of an html page: embedded thumbnails, larger ones in a folder beside it, or none."),
+        option("Images of an html page: embedded thumbnails, larger ones in a folder beside it, or none."),
     ] = "embed",
     max_size: Annotated[
-        float,
-        typer.Option(
-            min=0.1, metavar="MB", help="Maximum size of an html page; it has fewer images if needed, and says so."
-        ),
+        float, option("MB", "Maximum size of an html page; it has fewer images if needed, and says so.", min=0.1)
     ] = 15,
     printed: Annotated[
         Literal["open", "all"],
-        typer.Option("--print", help="What an html page prints: what is open on it, or all of its folded parts too."),
+        option("--print", "What an html page prints: what is open on it, or all of its folded parts too."),
     ] = "open",
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",

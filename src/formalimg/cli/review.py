@@ -8,13 +8,11 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.commands import GroupedCommand
+from formalimg.cli.commands import GroupedCommand, argument, option
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, print_address, require_web_extra
 from formalimg.cli.streams import echo
 
-_NAMED = 10
-"""So many groups are named in a line; review.json has all of them."""
-
+_NAMED = 10  # So many groups are named in a line; review.json has all of them
 review_app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
@@ -27,13 +25,11 @@ review_app = typer.Typer(
 def export_queue_command(
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="DIR_OR_SUITE",
-            help="A folder with groups.jsonl, such a file, or the suite whose groups ship with formalimg.",
-            show_default=False,
+        argument(
+            "DIR_OR_SUITE", "A folder with groups.jsonl, such a file, or the suite whose groups ship with formalimg."
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The queue to write, as in queue.jsonl.")],
+    out: Annotated[Path, option("FILE", "The queue to write, as in queue.jsonl.")],
 ) -> None:
     """Write groups to a queue file, one line each, with the findings of the checker and an empty decision.
 
@@ -48,9 +44,7 @@ def export_queue_command(
 
 @review_app.command("open", cls=GroupedCommand, short_help="Review the groups of a queue in the browser.")
 def open_queue_command(
-    queue: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The queue, as `items review export` wrote it.", show_default=False)
-    ],
+    queue: Annotated[Path, argument("FILE", "The queue, as `items review export` wrote it.")],
     port: Port = 8423,
     host: Host = LOOPBACK,
     browser: OpenBrowser = True,
@@ -60,15 +54,15 @@ def open_queue_command(
     Every decision is written to the file at once; `items review import` reads it afterwards.
     """
     with require_web_extra("the review page"):
-        from formalimg.web.review.review_app import serve_review
+        from formalimg.web.review import serve_review
     serve_review(queue, host=host, port=port, open_browser=browser, on_ready=print_address)
 
 
 @review_app.command("import", cls=GroupedCommand, short_help="Read the decisions, write what was accepted.")
 def import_queue_command(
-    queue: Annotated[Path, typer.Argument(metavar="FILE", help="The queue with its decisions.", show_default=False)],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write groups, items and review.json to.")],
-    version: Annotated[str, typer.Option(help="The version that the items carry.")] = "",
+    queue: Annotated[Path, argument("FILE", "The queue with its decisions.")],
+    out: Annotated[Path, option("DIR", "The folder to write groups, items and review.json to.")],
+    version: Annotated[str, option("The version that the items carry.")] = "",
 ) -> None:
     """Read the decisions, and write the accepted groups with their items and a report.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from formalimg.cli import options
-from formalimg.cli.commands import SECTIONS
+from formalimg.cli.commands import SECTIONS, option
 from formalimg.cli.options import parameters_of, read_options
 from formalimg.cli.run_output import (
     console_output,
@@ -68,20 +68,16 @@ class RunArguments:
     suite: options.SuiteName
     model: Annotated[
         list[str],
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="MODEL",
-            help="The image model, as in builtin/reader, openai/gpt-image-2, diffusers/PATH, folder/PATH; "
+        option(
+            "--model -m MODEL",
+            "The image model, as in builtin/reader, openai/gpt-image-2, diffusers/PATH, folder/PATH; "
             "`formalimg models` lists the providers. Repeatable: one run each.",
-            show_default=False,
-            rich_help_panel=_MODEL,
+            panel=_MODEL,
         ),
     ]
     judge: options.JudgeNames = None
     no_judge: Annotated[
-        bool,
-        typer.Option("--no-judge", help="Only generate; judge later with `formalimg judge`.", rich_help_panel=_JUDGE),
+        bool, option("--no-judge", "Only generate; judge later with `formalimg judge`.", panel=_JUDGE)
     ] = False
     model_option: options.ModelOptions = None
     judge_option: options.JudgeOptions = None
@@ -91,81 +87,39 @@ class RunArguments:
     items: options.ItemsPath = None
     levels: options.Levels = None
     per_level: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=options.MAX_COUNT, metavar="N", help="The first N of each level.", rich_help_panel=_WHAT
-        ),
+        int | None, option("N", "The first N of each level.", panel=_WHAT, min=1, max=options.MAX_COUNT)
     ] = None
-    adaptive: Annotated[
-        bool, typer.Option("--adaptive", help="Climb level by level; stop when G is clear.", rich_help_panel=_WHAT)
-    ] = False
+    adaptive: Annotated[bool, option("--adaptive", "Climb level by level; stop when G is clear.", panel=_WHAT)] = False
     against: Annotated[
-        Path | None,
-        typer.Option(
-            "--against",
-            metavar="RUN",
-            help="With --adaptive: stop when better or worse than it.",
-            show_default=False,
-            rich_help_panel=_WHAT,
-        ),
+        Path | None, option("--against RUN", "With --adaptive: stop when better or worse than it.", panel=_WHAT)
     ] = None
-    samples: Annotated[
-        int,
-        typer.Option(
-            callback=_check_samples, metavar="N", help="Images per item, with a seed each.", rich_help_panel=_WHAT
-        ),
-    ] = 1
+    samples: Annotated[int, option("N", "Images per item, with a seed each.", panel=_WHAT, callback=_check_samples)] = 1
     seed: Annotated[
-        int,
-        typer.Option(
-            min=-options.MAX_SEED,
-            max=options.MAX_SEED,
-            metavar="N",
-            help="Base seed of all images.",
-            rich_help_panel=_WHAT,
-        ),
+        int, option("N", "Base seed of all images.", panel=_WHAT, min=-options.MAX_SEED, max=options.MAX_SEED)
     ] = 1
-    size: Annotated[
-        int, typer.Option(callback=_check_size, metavar="PIXELS", help="Width and height.", rich_help_panel=_MODEL)
-    ] = 1024
+    size: Annotated[int, option("PIXELS", "Width and height.", panel=_MODEL, callback=_check_size)] = 1024
     task: Annotated[
         Literal["image", "layout"],
-        typer.Option(
-            help="layout: chat models (or builtin/solver) plan a layout instead of an image.", rich_help_panel=_WHAT
-        ),
+        option("layout: chat models (or builtin/solver) plan a layout instead of an image.", panel=_WHAT),
     ] = "image"
     condition: Annotated[
         Literal["plain", "rewritten", "text-layout", "image-layout"],
-        typer.Option(
-            help="Rewrite the prompt by a chat model, or add a layout, as text or image.", rich_help_panel=_MODEL
-        ),
+        option("Rewrite the prompt by a chat model, or add a layout, as text or image.", panel=_MODEL),
     ] = "plain"
     rewriter: Annotated[
-        str | None,
-        typer.Option(
-            "--rewriter",
-            metavar="MODEL",
-            help="Chat model for --condition rewritten.",
-            rich_help_panel=_MODEL,
-            show_default=False,
-        ),
+        str | None, option("--rewriter MODEL", "Chat model for --condition rewritten.", panel=_MODEL)
     ] = None
     rewriter_option: Annotated[list[str] | None, options.key_value_option("-R", "rewriter", _MODEL)] = None
     words: Annotated[
         Literal["with", "without"],
-        typer.Option(help="without: give the model the layout alone, without the prompt.", rich_help_panel=_MODEL),
+        option("without: give the model the layout alone, without the prompt.", panel=_MODEL),
     ] = "with"
     layouts: Annotated[
-        str,
-        typer.Option(
-            metavar="solver|RUN",
-            help="Source of the layouts: the solver, or a run of the layout task.",
-            rich_help_panel=_MODEL,
-        ),
+        str, option("solver|RUN", "Source of the layouts: the solver, or a run of the layout task.", panel=_MODEL)
     ] = "solver"
     style: Annotated[
         Literal["auto", "long", "short", "none"],
-        typer.Option(help="Style text before the prompt. auto: the longest the model takes.", rich_help_panel=_MODEL),
+        option("Style text before the prompt. auto: the longest the model takes.", panel=_MODEL),
     ] = "auto"
     prompts: options.Prompts = None
     price: options.Prices = None
@@ -180,27 +134,15 @@ class RunArguments:
     cpus_per_worker: options.CpusPerWorker = None
     images: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="Store images on an object store, as in s3://bucket/prefix. Needs formalimg[stores].",
-            show_default=False,
-            rich_help_panel=_WHERE,
+        option(
+            "URL", "Store images on an object store, as in s3://bucket/prefix. Needs formalimg[stores].", panel=_WHERE
         ),
     ] = None
     runs: options.RunsFolder = None
     out: options.RunFolder = None
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Begin anew; the old run is moved aside.", rich_help_panel=_WHERE)
-    ] = False
+    restart: Annotated[bool, option("--restart", "Begin anew; the old run is moved aside.", panel=_WHERE)] = False
     log_to: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--log-to",
-            metavar="TRACKER",
-            help="wandb, mlflow or tensorboard; repeatable.",
-            show_default=False,
-            rich_help_panel=_WHERE,
-        ),
+        list[str] | None, option("--log-to TRACKER", "wandb, mlflow or tensorboard; repeatable.", panel=_WHERE)
     ] = None
 
     def __post_init__(self) -> None:
@@ -368,8 +310,7 @@ def open_named_judges(
     return opened
 
 
-Judged = list[tuple[Path, "Judge | None"]]
-"""Run folders, each once for every judge that judged it, or without one."""
+Judged = list[tuple[Path, "Judge | None"]]  # Run folders, each once for every judge that judged it, or without one
 
 
 def execute_all(asked: RunArguments, *, judging: bool) -> Judged:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 _MAX_SHOWN = 5
 
-warn = partial(echo, err=True)
-"""Print a line on standard error."""
+warn = partial(echo, err=True)  # Print a line on standard error
 
 
 def console_output() -> Output:
@@ -259,13 +258,12 @@ def _dropped_warning(row: RunRow) -> str:
 
 def _remedy(run: StoredRun) -> str:
     """Return advice on how to judge images that the judge could not read, or an empty string."""
-    from formalimg.runs.defaults.available_judges import suggest_judge
-    from formalimg.runs.defaults.settings import unreadable_drawings_warning
+    from formalimg.runs.defaults.settings import suggest_judge, unreadable_drawings_warning
 
     judge = run.manifest.judge
     if judge is None or not run.made() or not unreadable_drawings_warning(judge.name, run.manifest.model.name):
         return ""
-    command = f"formalimg judge {shlex.quote(str(run.folder))} {suggest_judge(run.manifest.suite)}"
+    command = f"formalimg judge {shlex.quote(str(run.folder))} {suggest_judge()}"
     return f"{judge.name} cannot read these images, judge them with `{command}`; "
 
 

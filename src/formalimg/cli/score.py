@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli import options
-from formalimg.cli.commands import SECTIONS
+from formalimg.cli.commands import SECTIONS, argument, option
 from formalimg.cli.price_options import GivenPrices, require_prices
 from formalimg.cli.run_output import default_budget, default_runs, dollars, exit_if_stopped, print_estimated_calls, warn
 from formalimg.cli.streams import echo, print_data, print_table
@@ -25,61 +25,49 @@ _WHAT, _, _JUDGE, _, _WHERE = SECTIONS
 
 
 def score_command(
-    images: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="IMAGE", help="Images: files, or folders of them.", show_default=False),
-    ] = None,
-    prompt: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="What every image should show.", show_default=False, rich_help_panel=_WHAT),
-    ] = None,
+    images: Annotated[list[Path] | None, argument("IMAGE", "Images: files, or folders of them.")] = None,
+    prompt: Annotated[str | None, option("TEXT", "What every image should show.", panel=_WHAT)] = None,
     prompts_file: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A prompt for each image: one per line in the order of the images, or JSONL, JSON or CSV with image "
+        option(
+            "FILE",
+            "A prompt for each image: one per line in the order of the images, or JSONL, JSON or CSV with image "
             "and prompt.",
-            show_default=False,
-            rich_help_panel=_WHAT,
+            panel=_WHAT,
         ),
     ] = None,
     form: Annotated[
         Literal["auto", "formula", "questions", "whole"],
-        typer.Option(
+        option(
             "--as",
-            help="What a prompt becomes: a formula, yes/no questions, or one question; auto: the first possible.",
-            rich_help_panel=_WHAT,
+            "What a prompt becomes: a formula, yes/no questions, or one question; auto: the first possible.",
+            panel=_WHAT,
         ),
     ] = "auto",
     questions: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Your own questions, asked of every image: one per line, or JSONL, JSON or CSV with question, id, "
+        option(
+            "FILE",
+            "Your own questions, asked of every image: one per line, or JSONL, JSON or CSV with question, id, "
             "parents, expected.",
-            show_default=False,
-            rich_help_panel=_WHAT,
+            panel=_WHAT,
         ),
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(
-            "--judge",
-            "-j",
-            metavar="JUDGE",
-            help="A chat model that can see, or detector/MODEL. Default: that of FORMALIMG_JUDGE or formalimg.toml.",
-            show_default=False,
-            rich_help_panel=_JUDGE,
+        option(
+            "--judge -j JUDGE",
+            "A chat model that can see, or detector/MODEL. Default: that of FORMALIMG_JUDGE or formalimg.toml.",
+            panel=_JUDGE,
         ),
     ] = None,
     judge_option: Annotated[list[str] | None, options.key_value_option("-J", "judge", _JUDGE)] = None,
     writer: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="The chat model that writes the questions. Default: the judge, if it is a chat model.",
-            show_default=False,
-            rich_help_panel=_JUDGE,
+        option(
+            "MODEL",
+            "The chat model that writes the questions. Default: the judge, if it is a chat model.",
+            panel=_JUDGE,
         ),
     ] = None,
     writer_option: Annotated[list[str] | None, options.key_value_option("-W", "writer", _JUDGE)] = None,
@@ -88,17 +76,12 @@ def score_command(
     no_preflight: options.NoPreflight = False,
     dry_run: options.DryRun = False,
     format: Annotated[  # noqa: A002  # what users call it
-        Literal["terminal", "json", "csv", "md"], typer.Option(help="json has every part of every score.")
+        Literal["terminal", "json", "csv", "md"], option("json has every part of every score.")
     ] = "terminal",
     runs: options.RunsFolder = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="The run folder. Default: one in --runs that belongs to these images and prompts.",
-            show_default=False,
-            rich_help_panel=_WHERE,
-        ),
+        option("DIR", "The run folder. Default: one in --runs that belongs to these images and prompts.", panel=_WHERE),
     ] = None,
 ) -> None:
     """Score images by what a prompt asks for: any image, any prompt.

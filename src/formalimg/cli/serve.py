@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from formalimg.cli.commands import option
 from formalimg.cli.options import LOOPBACK, Port, key_value_option, read_options, require_web_extra
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
@@ -24,96 +23,63 @@ _TOKEN = "FORMALIMG_TOKEN"
 def serve_command(
     grounder: Annotated[
         str | None,
-        typer.Option(
-            metavar="GROUNDER",
-            help="The grounder that finds objects, for formulas over boxes and colours: detector/MODEL, a chat model, "
+        option(
+            "GROUNDER",
+            "The grounder that finds objects, for formulas over boxes and colours: detector/MODEL, a chat model, "
             "or builtin/icons (drawings by formalimg only). Default: FORMALIMG_GROUNDER, or that of formalimg.toml; "
             "else the judge, else builtin/icons.",
-            show_default=False,
         ),
     ] = None,
     grounder_option: Annotated[list[str] | None, key_value_option("-G", "grounder")] = None,
     judge: Annotated[
         str | None,
-        typer.Option(
-            "--judge",
-            "-j",
-            metavar="JUDGE",
-            help="Chat model for suites that need one and for questions. Default: FORMALIMG_JUDGE, or that of "
+        option(
+            "--judge -j JUDGE",
+            "Chat model for suites that need one and for questions. Default: FORMALIMG_JUDGE, or that of "
             "formalimg.toml; without any, these are refused.",
-            show_default=False,
         ),
     ] = None,
     judge_option: Annotated[list[str] | None, key_value_option("-J", "judge")] = None,
     weight: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND=NUMBER",
-            help="Weight of clauses of a kind, as in relation=2. Default: 1.",
-            show_default=False,
-        ),
+        list[str] | None, option("KIND=NUMBER", "Weight of clauses of a kind, as in relation=2. Default: 1.")
     ] = None,
     surplus: Annotated[
         float,
-        typer.Option(
+        option(
+            "NUMBER",
+            "How much objects of other classes lower the reward of an image that fails, from 0 to 1.",
             min=0.0,
             max=1.0,
-            metavar="NUMBER",
-            help="How much objects of other classes lower the reward of an image that fails, from 0 to 1.",
         ),
     ] = 1.0,
     suite: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="SUITE[=PATH]",
-            help="A suite in which trainers' prompts are looked up, with your own items in place of the default ones "
+        option(
+            "SUITE[=PATH]",
+            "A suite in which trainers' prompts are looked up, with your own items in place of the default ones "
             "if a path is given. May be repeated. Default: all that have items.",
-            show_default=False,
         ),
     ] = None,
     root: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Accept paths of images below this folder. Default: images must be sent.",
-            show_default=False,
-        ),
+        Path | None, option("DIR", "Accept paths of images below this folder. Default: images must be sent.")
     ] = None,
     port: Port = 8424,
     host: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS", help="The address to listen on. Any other than a loopback address needs a token."
-        ),
+        str, option("ADDRESS", "The address to listen on. Any other than a loopback address needs a token.")
     ] = LOOPBACK,
     token_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help=f"File with the token that clients must send. Default: {_TOKEN}, if set.",
-            show_default=False,
-        ),
+        Path | None, option("FILE", f"File with the token that clients must send. Default: {_TOKEN}, if set.")
     ] = None,
-    max_megabytes: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum size of a request.")] = 64,
-    max_items: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of images per request.")] = 256,
-    max_concurrent: Annotated[int, typer.Option(min=1, metavar="N", help="Requests processed at once.")] = 16,
-    max_queue: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Requests that may wait; further ones get a 503.")
-    ] = 256,
+    max_megabytes: Annotated[int, option("N", "Maximum size of a request.", min=1)] = 64,
+    max_items: Annotated[int, option("N", "Maximum number of images per request.", min=1)] = 256,
+    max_concurrent: Annotated[int, option("N", "Requests processed at once.", min=1)] = 16,
+    max_queue: Annotated[int, option("N", "Requests that may wait; further ones get a 503.", min=0)] = 256,
     timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.1, metavar="SECONDS", help="Seconds for a client to send a request, and to read the answer."
-        ),
+        float, option("SECONDS", "Seconds for a client to send a request, and to read the answer.", min=0.1)
     ] = 30.0,
     processes: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Processes for builtin/icons; 0 for none besides the server. Default: one per core.",
-            show_default=False,
-        ),
+        option("N", "Processes for builtin/icons; 0 for none besides the server. Default: one per core.", min=0),
     ] = None,
 ) -> None:
     """Serve rewards over HTTP: scores from 0 to 1, with reasons.

@@ -6,11 +6,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.loader import load
 from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.cli.commands import argument, option
 from formalimg.cli.output import require_image_name, save_image
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
@@ -18,24 +17,17 @@ from formalimg.types import Item
 
 
 def show_command(
-    item: Annotated[
-        str, typer.Argument(metavar="SUITE/ID", help="Which item, such as knolling/7.", show_default=False)
-    ],
+    item: Annotated[str, argument("SUITE/ID", "Which item, such as knolling/7.")],
     items: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="Load the items from here. Default: the suite shipped with formalimg."),
+        Path | None, option("PATH", "Load the items from here. Default: the suite shipped with formalimg.")
     ] = None,
-    image: Annotated[
-        Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
-    ] = None,
+    image: Annotated[Path | None, option("--draw PNG", "Draw the witness into this file.")] = None,
     runs: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--run",
-            metavar="DIR",
-            help="Show how this run fared on the item: each image with its outcome and what failed. Give it again for "
+        option(
+            "--run DIR",
+            "Show how this run fared on the item: each image with its outcome and what failed. Give it again for "
             "several runs. Without --items, the item is that of the first run.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:

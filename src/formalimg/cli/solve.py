@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from formalimg.cli.commands import option
 from formalimg.cli.inputs import detect_vocabulary, formula_argument
 from formalimg.cli.options import MAX_SEED
 from formalimg.cli.output import require_image_name, save_image
@@ -17,29 +18,17 @@ from formalimg.logic.parser import parse
 
 
 def solve_command(
-    formula: Annotated[
-        str, typer.Option(metavar="TEXT|FILE", help="The formula itself, or a file with it (- for standard input).")
-    ],
-    instances: Annotated[
-        int, typer.Option(min=1, max=12, metavar="N", help="Minimum number of objects each forall ranges over.")
-    ] = 2,
+    formula: Annotated[str, option("TEXT|FILE", "The formula itself, or a file with it (- for standard input).")],
+    instances: Annotated[int, option("N", "Minimum number of objects each forall ranges over.", min=1, max=12)] = 2,
     margin: Annotated[
-        int,
-        typer.Option(min=0, max=1000, metavar="N", help="Margin by which relations must hold, on the canvas of 1000."),
+        int, option("N", "Margin by which relations must hold, on the canvas of 1000.", min=0, max=1000)
     ] = 20,
     max_objects: Annotated[
-        int,
-        typer.Option(
-            min=1, max=20, metavar="N", help="Maximum number of objects, where the formula sets no bound itself."
-        ),
+        int, option("N", "Maximum number of objects, where the formula sets no bound itself.", min=1, max=20)
     ] = 6,
-    seed: Annotated[
-        int, typer.Option(min=-MAX_SEED, max=MAX_SEED, metavar="N", help="Seed of colours and positions.")
-    ] = 0,
-    image: Annotated[
-        Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    seed: Annotated[int, option("N", "Seed of colours and positions.", min=-MAX_SEED, max=MAX_SEED)] = 0,
+    image: Annotated[Path | None, option("--draw PNG", "Draw the witness into this file.")] = None,
+    as_json: Annotated[bool, option("--json", "Print the result as JSON.")] = False,
 ) -> None:
     """Find a scene that satisfies a formula, or prove there is none.
 

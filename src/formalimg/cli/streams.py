@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-_DEFAULT_WIDTH = 100
-"""Width of tables in files and pipes, unless COLUMNS is set: enough for ten levels side by side."""
+_DEFAULT_WIDTH = 100  # Width of tables in files and pipes, unless COLUMNS is set: enough for ten levels side by side
 
 
 def echo(message: object = "", *, err: bool = False) -> None:

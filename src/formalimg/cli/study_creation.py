@@ -11,25 +11,16 @@ from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.human_eval.correction import LabelPrecision
-    from formalimg.human_eval.item_correction import ItemDraw, PairOutlook
+    from formalimg.human_eval.attention_checks import StudyRules
+    from formalimg.human_eval.correction import ItemDraw, LabelPrecision, PairOutlook
     from formalimg.human_eval.manifest import StudyConfig
     from formalimg.human_eval.protocol import RatingProtocol
-    from formalimg.human_eval.rules import StudyRules
     from formalimg.human_eval.study_extension import GrownStudy
 
-RATERS = 5
-"""Raters per image in the study of the FormalImg paper, for studies that replicate it."""
-
-LABELS = 100
-"""Labels that correct a judge to about ±8 points; of several runs, items."""
-
-_MAX_PAIRS = 3
-"""How many differences are announced: those that are the hardest to tell."""
-
-_MAX_NAME = 100
-"""Characters of the default name of a study."""
-
+RATERS = 5  # Raters per image in the study of the FormalImg paper, for studies that replicate it
+LABELS = 100  # Labels that correct a judge to about ±8 points; of several runs, items
+_MAX_PAIRS = 3  # How many differences are announced: those that are the hardest to tell
+_MAX_NAME = 100  # Characters of the default name of a study
 _ONE_RATER = (
     "One rater an image: for the same number of ratings, 500 images with one rater each have about 3.8 times less "
     "variance than 100 images with five."
@@ -52,8 +43,8 @@ def study_pages(
     completion_url: str | None,
 ) -> StudyPages:
     """Return the page settings of a study, raising an error if they differ from those of an existing study."""
+    from formalimg.human_eval.attention_checks import StudyRules
     from formalimg.human_eval.manifest import is_study, read_study_manifest
-    from formalimg.human_eval.rules import StudyRules
 
     if is_study(place):
         there = read_study_manifest(place)
@@ -75,9 +66,9 @@ def study_pages(
 def create_or_resume(place: Path, config: StudyConfig, page: StudyPages, *, for_correction: bool) -> Mapping[str, str]:
     """Create a study and return its links, or return no links if the same study already exists."""
     from formalimg import __version__
+    from formalimg.human_eval.attention_checks import min_checks
     from formalimg.human_eval.manifest import read_study_manifest, require_same_config
     from formalimg.human_eval.protocol import rating_rules
-    from formalimg.human_eval.rules import min_checks
     from formalimg.human_eval.study_builder import create_study
     from formalimg.runs.reader import open_run
 
@@ -138,7 +129,7 @@ def _precision_line(precision: LabelPrecision, asked: int) -> str:
 
 def _few_checks_line(rules: StudyRules, protocol: RatingProtocol) -> str:
     """Describe how many random raters would remain in a study with too few attention checks."""
-    from formalimg.human_eval.rules import min_checks
+    from formalimg.human_eval.attention_checks import min_checks
 
     share = f"{100 * rules.clickers_kept:.0f} %" if rules.checks else "all"
     needed = min_checks(protocol)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-import typer
-
+from formalimg.cli.commands import option
 from formalimg.cli.streams import echo, print_data
 
 
 def suites_command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the suites as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the suites as JSON.")] = False,
 ) -> None:
     """List the suites: their items and levels, what judges their images, and where items come from.
 

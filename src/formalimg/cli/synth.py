@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.benchmarks.synthesis import synthesis_of
 from formalimg.cli.census import show_census
+from formalimg.cli.commands import argument, option
 from formalimg.cli.options import (
     MAX_COUNT,
     MAX_PROCESSES,
@@ -29,52 +28,34 @@ from formalimg.types import Item
 
 
 def synth_command(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="The benchmark, such as knolling.", show_default=False)],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write items.jsonl to.")],
+    suite: Annotated[str, argument("SUITE", "The benchmark, such as knolling.")],
+    out: Annotated[Path, option("DIR", "The folder to write items.jsonl to.")],
     levels: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LEVELS", help="Levels, as in 1-10 or 1,2,5. Default: those of the suite shipped with formalimg."
-        ),
+        str | None, option("LEVELS", "Levels, as in 1-10 or 1,2,5. Default: those of the suite shipped with formalimg.")
     ] = None,
     per_level: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MAX_COUNT,
-            metavar="N",
-            help="Items per level. Default: as in the suite shipped with formalimg.",
-        ),
+        option("N", "Items per level. Default: as in the suite shipped with formalimg.", min=1, max=MAX_COUNT),
     ] = None,
-    seed: Annotated[int, typer.Option(min=-MAX_SEED, max=MAX_SEED, metavar="N", help="Seed of the items.")] = 1,
+    seed: Annotated[int, option("N", "Seed of the items.", min=-MAX_SEED, max=MAX_SEED)] = 1,
     objects: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="FormalImg: several components of the level each, with this many objects in total."
-        ),
+        int | None, option("N", "FormalImg: several components of the level each, with this many objects in total.")
     ] = None,
     connectives: Annotated[
-        bool,
-        typer.Option("--connectives", help="FormalImg: also use `or` and `not`, which published items never have."),
+        bool, option("--connectives", "FormalImg: also use `or` and `not`, which published items never have.")
     ] = False,
     counting: Annotated[
-        bool,
-        typer.Option(
-            "--counting", help='Knolling: count objects, as in "exactly three red cups"; makes knolling-counts.'
-        ),
+        bool, option("--counting", 'Knolling: count objects, as in "exactly three red cups"; makes knolling-counts.')
     ] = False,
     concepts: ConceptsFolder = None,
     only: OnlyCategory = None,
     difficulty: DifficultyName = None,
     profile: ProfileName = "paper",
     published: Annotated[
-        bool, typer.Option("--published", help="Also write DIR/published, in the format of the authors' files.")
+        bool, option("--published", "Also write DIR/published, in the format of the authors' files.")
     ] = False,
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=MAX_PROCESSES, metavar="N", help="FormalImg: number of processes. Default: one per core."
-        ),
+        int | None, option("N", "FormalImg: number of processes. Default: one per core.", min=1, max=MAX_PROCESSES)
     ] = None,
 ) -> None:
     """Sample new items and prove that they can be satisfied.

@@ -10,6 +10,7 @@ import typer
 
 from formalimg._util.io import atomic_write_text
 from formalimg.cli import options
+from formalimg.cli.commands import argument, option
 from formalimg.cli.price_options import GivenPrices, require_prices
 from formalimg.cli.run_output import default_budget
 from formalimg.cli.streams import echo, print_data
@@ -20,42 +21,26 @@ if TYPE_CHECKING:
 
 
 def translate_command(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Prompts: one per line, or JSONL, JSON or CSV with a field prompt.",
-            show_default=False,
-        ),
-    ],
-    to: Annotated[Literal["formulas"], typer.Option(help="What prompts become.")] = "formulas",
+    file: Annotated[Path, argument("FILE", "Prompts: one per line, or JSONL, JSON or CSV with a field prompt.")],
+    to: Annotated[Literal["formulas"], option("What prompts become.")] = "formulas",
     vocabulary: Annotated[
         str,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="knolling, natural, open (natural and every noun of a prompt), or a file with one class per line.",
+        option(
+            "NAME|FILE",
+            "knolling, natural, open (natural and every noun of a prompt), or a file with one class per line.",
         ),
     ] = "natural",
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="MODEL",
-            help="A chat model for prompts that our reader does not understand. Default: they stay untranslated.",
-            show_default=False,
+        option(
+            "--model -m MODEL",
+            "A chat model for prompts that our reader does not understand. Default: they stay untranslated.",
         ),
     ] = None,
-    model_options: Annotated[
-        list[str] | None,
-        typer.Option("-M", metavar="KEY=VALUE", help="Option of the chat model.", show_default=False),
-    ] = None,
+    model_options: Annotated[list[str] | None, option("-M KEY=VALUE", "Option of the chat model.")] = None,
     budget: options.Budget = None,
     price: options.Prices = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where to write the JSON Lines. Default: print them.", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "Where to write the JSON Lines. Default: print them.")] = None,
 ) -> None:
     """Translate prompts into formulas: by our reader, and the rest by a chat model, whose formulas are checked.
 
@@ -91,8 +76,8 @@ def _ask_for_the_rest(
 ) -> list[Translation]:
     """Complete the translations by asking the chat model for the missing ones."""
     from formalimg._util.aio import run_sync
+    from formalimg.models.pricing import Spending
     from formalimg.models.registry import open_chat_model
-    from formalimg.models.spending import Spending
     from formalimg.scoring.translation import FormulaTranslator
 
     chat = open_chat_model(model, given)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from formalimg.cli.commands import option
 from formalimg.cli.inputs import detect_vocabulary, formula_argument, read_scene
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
@@ -16,25 +17,17 @@ from formalimg.logic.verification import verify
 
 
 def verify_command(
-    formula: Annotated[
-        str, typer.Option(metavar="TEXT|FILE", help="The formula itself, or a file with it (- for standard input).")
-    ],
-    scene: Annotated[str, typer.Option(metavar="FILE", help="The scene, in the published grounding format.")],
+    formula: Annotated[str, option("TEXT|FILE", "The formula itself, or a file with it (- for standard input).")],
+    scene: Annotated[str, option("FILE", "The scene, in the published grounding format.")],
     semantics: Annotated[
-        Semantics,
-        typer.Option(help="strict: a forall needs an instance, as in the papers. classical: as in textbooks."),
+        Semantics, option("strict: a forall needs an instance, as in the papers. classical: as in textbooks.")
     ] = "strict",
-    style: Annotated[
-        str | None, typer.Option(metavar="STYLE", help="The style of the image, if the formula refers to it.")
-    ] = None,
+    style: Annotated[str | None, option("STYLE", "The style of the image, if the formula refers to it.")] = None,
     suite: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SUITE", help="The vocabulary: knolling, natural, or a TOML file. Default: the one that fits."
-        ),
+        str | None, option("SUITE", "The vocabulary: knolling, natural, or a TOML file. Default: the one that fits.")
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Print the proof or the refutation.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print verdict and proof as JSON.")] = False,
+    explain: Annotated[bool, option("--explain", "Print the proof or the refutation.")] = False,
+    as_json: Annotated[bool, option("--json", "Print verdict and proof as JSON.")] = False,
 ) -> None:
     """Verify whether a formula holds in a scene.
 

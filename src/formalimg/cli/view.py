@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
+from formalimg.cli.commands import argument, option
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, print_address, require_web_extra
 from formalimg.cli.progress import progress_bar
 from formalimg.cli.streams import echo
@@ -16,45 +15,37 @@ _EXPORT = "Static site"
 
 def view_command(
     runs: Annotated[
-        Path, typer.Argument(metavar="RUNS_DIR", help="The folder that holds the runs, or one run.")
+        Path, argument("RUNS_DIR", "The folder that holds the runs, or one run.", show_default=True)
     ] = Path("runs"),
     human: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="STUDY",
-            help="A study whose human labels correct the rates of its run. Those in the folder studies beside the "
+        option(
+            "STUDY",
+            "A study whose human labels correct the rates of its run. Those in the folder studies beside the "
             "runs that were drawn for correction are found without it.",
-            show_default=False,
         ),
     ] = None,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Do not let visitors edit the tags and notes of runs.")
-    ] = False,
+    read_only: Annotated[bool, option("--read-only", "Do not let visitors edit the tags and notes of runs.")] = False,
     port: Port = 8421,
     host: Host = LOOPBACK,
     browser: OpenBrowser = True,
     export: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write the viewer to a folder as a static site, which opens from disk or any web server, and end.",
-            show_default=False,
-            rich_help_panel=_EXPORT,
+        option(
+            "DIR",
+            "Write the viewer to a folder as a static site, which opens from disk or any web server, and end.",
+            panel=_EXPORT,
         ),
     ] = None,
     export_images: Annotated[
         Literal["all", "failures", "none"],
-        typer.Option(help="Which images the export has; failures: those that do not pass.", rich_help_panel=_EXPORT),
+        option("Which images the export has; failures: those that do not pass.", panel=_EXPORT),
     ] = "all",
     export_size: Annotated[
-        Literal["full", "thumbnail"],
-        typer.Option(help="Images as they are stored, or as thumbnails alone.", rich_help_panel=_EXPORT),
+        Literal["full", "thumbnail"], option("Images as they are stored, or as thumbnails alone.", panel=_EXPORT)
     ] = "full",
     force: Annotated[
-        bool,
-        typer.Option(
-            "--force", help="Export to a folder that holds other files; they are kept.", rich_help_panel=_EXPORT
-        ),
+        bool, option("--force", "Export to a folder that holds other files; they are kept.", panel=_EXPORT)
     ] = False,
 ) -> None:
     """Browse runs, images and explanations in the browser.

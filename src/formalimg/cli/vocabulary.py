@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from formalimg.cli.commands import argument
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import closest_match, vocabulary, vocabulary_names
 
 
 def vocabulary_command(
-    suite: Annotated[
-        str,
-        typer.Argument(
-            metavar="SUITE",
-            help="A suite such as knolling, or a TOML file. Default: list them.",
-            show_default=False,
-        ),
-    ] = "",
+    suite: Annotated[str, argument("SUITE", "A suite such as knolling, or a TOML file. Default: list them.")] = "",
 ) -> None:
     """List the classes and predicates of a suite, or its concepts."""
     if not suite:

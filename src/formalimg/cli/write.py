@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from formalimg.cli.commands import argument, option
 from formalimg.cli.options import (
     MAX_COUNT,
     MAX_SEED,
@@ -28,90 +29,73 @@ from formalimg.cli.streams import echo
 
 if TYPE_CHECKING:
     from formalimg.benchmarks.authoring.engine import AuthoringResult
-    from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+    from formalimg.benchmarks.authoring.task import AuthoringPlan
     from formalimg.types import ChatModel
 
 
 def write_command(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="The benchmark, such as natural.", show_default=False)],
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model", "-m", metavar="MODEL", help="The chat model that writes, as in openai/gpt-5.", show_default=False
-        ),
-    ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write items.jsonl and writing.json to.")],
+    suite: Annotated[str, argument("SUITE", "The benchmark, such as natural.")],
+    model: Annotated[str, option("--model -m MODEL", "The chat model that writes, as in openai/gpt-5.")],
+    out: Annotated[Path, option("DIR", "The folder to write items.jsonl and writing.json to.")],
     levels: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LEVELS",
-            help="Which levels, as in 1-10 or 1,2,5. Default: as in the paper of the benchmark.",
-        ),
+        str | None, option("LEVELS", "Which levels, as in 1-10 or 1,2,5. Default: as in the paper of the benchmark.")
     ] = None,
     per_level: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MAX_COUNT,
-            metavar="N",
-            help="How many items of each level. Default: as in the paper of the benchmark.",
-        ),
+        option("N", "How many items of each level. Default: as in the paper of the benchmark.", min=1, max=MAX_COUNT),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(min=-MAX_SEED, max=MAX_SEED, metavar="N", help="Another seed, other assignments.")
-    ] = 1,
+    seed: Annotated[int, option("N", "Another seed, other assignments.", min=-MAX_SEED, max=MAX_SEED)] = 1,
     checker: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="The chat model that checks the words. Default: the one that writes."),
+        str | None, option("MODEL", "The chat model that checks the words. Default: the one that writes.")
     ] = None,
     attempts: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "N",
+            "How often each item is tried; may be raised later. Default: 6, or 30 where concepts are redrawn.",
             min=1,
             max=1000,
-            metavar="N",
-            help="How often each item is tried; may be raised later. Default: 6, or 30 where concepts are redrawn.",
         ),
     ] = None,
     model_options: Annotated[list[str] | None, key_value_option("-M", "model that writes")] = None,
     checker_options: Annotated[list[str] | None, key_value_option("-C", "model that checks")] = None,
     prompts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Texts of your own in place of ours: write-*.txt, check-*.txt.")
+        Path | None, option("DIR", "Texts of your own in place of ours: write-*.txt, check-*.txt.")
     ] = None,
-    version: Annotated[str, typer.Option(metavar="VERSION", help="The version that the items carry.")] = "",
+    version: Annotated[str, option("VERSION", "The version that the items carry.")] = "",
     concepts: ConceptsFolder = None,
     only: OnlyCategory = None,
     difficulty: DifficultyName = None,
     profile: ProfileName = "paper",
     binder: Annotated[
         Literal["model", "offline"],
-        typer.Option(help="Concepts: who says which objects a relation is between, the model or chance."),
+        option("Concepts: who says which objects a relation is between, the model or chance."),
     ] = "model",
     questions: Annotated[
         Literal["model", "template"] | None,
-        typer.Option(help="Questions by the model (default for concepts) or from templates (default for groups)."),
+        option("Questions by the model (default for concepts) or from templates (default for groups)."),
     ] = None,
     task: Annotated[
         Literal["groups", "questions", "denominalise", "pairs"] | None,
-        typer.Option(
-            help="Suites of groups: groups from laws (default), questions for prompts that exist, outcomes of existing "
+        option(
+            "Suites of groups: groups from laws (default), questions for prompts that exist, outcomes of existing "
             "items without their names, or rare pairs."
         ),
     ] = None,
     laws: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Groups: one law per line, as in LAW | DISCIPLINE | BRANCH; or .csv, .toml. "
+        option(
+            "FILE",
+            "Groups: one law per line, as in LAW | DISCIPLINE | BRANCH; or .csv, .toml. "
             "Default: the laws of the groups that ship.",
         ),
     ] = None,
-    per_law: Annotated[int, typer.Option(min=1, max=MAX_COUNT, metavar="N", help="Groups: how many of each law.")] = 1,
+    per_law: Annotated[int, option("N", "Groups: how many of each law.", min=1, max=MAX_COUNT)] = 1,
     items: Annotated[
         Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Tasks questions and denominalise: the items of groups, ours or as published. Default for "
+        option(
+            "PATH",
+            "Tasks questions and denominalise: the items of groups, ours or as published. Default for "
             "denominalise: those of the groups that ship.",
         ),
     ] = None,
@@ -126,7 +110,7 @@ def write_command(
     Whatever ends it, the same command goes on where it was. Exit code 1 if items are missing in the end.
     """
     from formalimg.benchmarks.authoring.engine import author_suite
-    from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, authoring_of
+    from formalimg.benchmarks.authoring.task import AuthoringPlan, authoring_of
     from formalimg.errors import FormalimgError  # here, with what follows, so that other commands start faster
     from formalimg.models.registry import open_chat_model
 
@@ -196,7 +180,7 @@ def _show_outlook(
 def _show(written: AuthoringResult, plan: AuthoringPlan) -> None:
     """Print a summary of all attempts and the missing items."""
     from formalimg.benchmarks.authoring.outcomes import REASONS
-    from formalimg.benchmarks.authoring.writing_plan import authoring_of
+    from formalimg.benchmarks.authoring.task import authoring_of
     from formalimg.benchmarks.registry import suite
 
     rows = [("accepted", written.accepted), ("not yet settled", written.unsettled)]

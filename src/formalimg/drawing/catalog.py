@@ -42,12 +42,8 @@ from formalimg.errors import FormalimgError
 WORD_KINDS = ("color", "material", "shape", "state", "style", "size", "relation")
 """The kinds of words, besides classes, of which a catalog can say that they cannot be drawn."""
 
-KNOLLING = "knolling/"
-"""Prefix of icons that are Knolling's."""
-
-FRONT = "front"
-"""The variant that is painted over what is inside."""
-
+KNOLLING = "knolling/"  # Prefix of icons that are Knolling's
+FRONT = "front"  # The variant that is painted over what is inside
 OVERLAY_STATES = ("wet", "dirty", "rusty", "broken", "burning", "melting")
 """The states that are drawn over the icon of any class."""
 
@@ -63,8 +59,7 @@ class CatalogError(FormalimgError):
     """An invalid catalog file."""
 
 
-Hands = tuple[tuple[float, float], ...]
-"""Where things are held, as fractions of a box."""
+Hands = tuple[tuple[float, float], ...]  # Where things are held, as fractions of a box
 
 
 @dataclass(frozen=True)

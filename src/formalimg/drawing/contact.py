@@ -23,20 +23,15 @@ from formalimg.drawing.render import paint_object
 from formalimg.drawing.space import OCCLUSION
 from formalimg.scenes.objects import CANVAS, Box
 
-_PITCH = 4
-"""The side of a cell of the canvas on which pixels are compared, in thousandths."""
-_LEAST_COVERED = 0.12
-"""The share of the smaller of two objects that the one in front covers at least."""
-_MOST_COVERED = 0.5
-"""The share of an object that all in front of it cover together at most."""
-_SUPPORTED = 0.5
-"""The share of the feet of a thing under which its carrier is painted."""
+_PITCH = 4  # The side of a cell of the canvas on which pixels are compared, in thousandths
+_LEAST_COVERED = 0.12  # The share of the smaller of two objects that the one in front covers at least
+_MOST_COVERED = 0.5  # The share of an object that all in front of it cover together at most
+_SUPPORTED = 0.5  # The share of the feet of a thing under which its carrier is painted
 _FEET, _GAP = 0.04, 10
 """What is this share of a thing's height above its lowest pixel is a foot; a gap below it of so much is not seen."""
 _GRASP = 0.06
 """How far from the hand, as a share of the holder's longer side, the thing that it holds is painted at most."""
-_HIDDEN = 0.45
-"""The share of a holder or carrier that a thing may cover."""
+_HIDDEN = 0.45  # The share of a holder or carrier that a thing may cover
 _VISIBLE, _VISIBLE_SHAPE, _WITHIN = 0.4, 0.55, 0.3
 """The shares of what is inside a container that are seen (more of a bent shape), and that are painted over it."""
 
@@ -150,16 +145,13 @@ def _disc(x: float, y: float, radius: float) -> _Cells:
 
 _CLEAR = 0.08
 """A place is clear if the carrier is not painted higher above it than this share of its height: no head, no back."""
-_LEAST_CLEAR = 0.3
-"""Clear places are preferred if they are this share of all places together."""
+_LEAST_CLEAR = 0.3  # Clear places are preferred if they are this share of all places together
 _BROAD, _BROADEST = 0.4, 0.85
 """A place of this share of the width is broad enough for one thing; and so much is enough for any number of them."""
-_DEEPEST = 0.12
-"""A place is looked for so far below the top, as a share of the height; for two things twice as far."""
+_DEEPEST = 0.12  # A place is looked for so far below the top, as a share of the height; for two things twice as far
 
 
-_GRIP_ROWS = 0.5, 0.8
-"""A hand grasps a thing in this part of its height."""
+_GRIP_ROWS = 0.5, 0.8  # A hand grasps a thing in this part of its height
 
 
 @cache

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_CELLS = 56
-"""Cells of the grid along the longer side of the frame."""
+_CELLS = 56  # Cells of the grid along the longer side of the frame
 _PAINTED = 96
 """The opacity (of 255) from which a cell counts as painted: glass counts, the soft rim of an outline does not."""
 _STROKE = re.compile(r'stroke-width="([0-9.]+)"')

@@ -26,8 +26,7 @@ from formalimg.scenes.solver.results import Unsatisfiable
 from formalimg.scenes.solver.spatial import solve_natural
 from formalimg.scenes.spatial_relations import CARRIERS, DIRECTIONS, fits_axiom
 
-NO_BOX = Box(0, 0, 0, 0)
-"""The box of an object without a place."""
+NO_BOX = Box(0, 0, 0, 0)  # The box of an object without a place
 
 
 class Fact(NamedTuple):

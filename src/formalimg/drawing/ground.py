@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-HORIZON = 0.6
-"""Where the wall meets the floor, as a fraction of the height."""
-
-_SOFTNESS = 0.03
-"""Half of the height over which wall and floor blend."""
+HORIZON = 0.6  # Where the wall meets the floor, as a fraction of the height
+_SOFTNESS = 0.03  # Half of the height over which wall and floor blend
 _WALL, _FLOOR = ("#eae8e3", "#e6e2da"), ("#d9d0c0", "#cfc4b1")
 
 

@@ -21,14 +21,12 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont, ImageFont
 
 
-_OUTLINE_DIVISOR = 450
-"""The image's width divided by this is the outline of objects."""
+_OUTLINE_DIVISOR = 450  # The image's width divided by this is the outline of objects
 _MAX_OUTLINE_DIVISOR = 32
 """The smaller side divided by this is the maximum outline, so that small objects stay readable."""
 _MIN_SIZE, _MAX_SIZE = 64, 8192
 _MIN_FONT_SIZE = 6
-_VERTICAL_PENALTY = 0.6
-"""Vertical text is used only where horizontal text would be smaller than this fraction of it."""
+_VERTICAL_PENALTY = 0.6  # Vertical text is used only where horizontal text would be smaller than this fraction of it
 _TEXT = "#26272b"
 
 
@@ -236,8 +234,7 @@ def _font(points: int) -> FreeTypeFont | ImageFont:
     return ImageFont.load_default(points)
 
 
-_CHUNK = "formalimg-layout"
-"""The key of the PNG text chunk that contains the layout, in the published grounding format."""
+_CHUNK = "formalimg-layout"  # The key of the PNG text chunk that contains the layout, in the published grounding format
 
 
 class FailedLayoutError(SceneError):

@@ -37,9 +37,7 @@ _ATTEMPTS = (
 _GRIPS = (0.6, 1.0, 0.3, 0.0)
 """How much things in front hide, in layouts that are tried until they visibly cover what is behind."""
 
-_TURNS = 3
-"""So many layouts of each kind are tried where things touch, until they do so in pixels."""
-
+_TURNS = 3  # So many layouts of each kind are tried where things touch, until they do so in pixels
 _PROOF = _ATTEMPTS[-1]._replace(effort=0.05)
 """What cannot be arranged so is a contradiction; with little effort, because it is only explained."""
 

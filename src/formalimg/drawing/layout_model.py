@@ -20,35 +20,25 @@ from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import CANVAS, Box
 from formalimg.scenes.spatial_relations import LEAST_OVERLAP, MOST_HIDDEN, axiom_alternatives
 
-MARGIN = 20
-"""How far relations are from flipping, and objects from the edge of the canvas."""
-
-_UNIT = 10
-"""A box of scale k has the area of a square with this times k as its side."""
+MARGIN = 20  # How far relations are from flipping, and objects from the edge of the canvas
+_UNIT = 10  # A box of scale k has the area of a square with this times k as its side
 _SMALLEST_INSIDE, _LARGEST, _LARGEST_MEASURED = 8, 62, 92  # scales
 _SMALLEST_SIZED = 7
-_SMALLEST_DETAILED = 12
-"""The smallest scale of what has a shape or a material, which would not be recognised otherwise."""
+_SMALLEST_DETAILED = 12  # The smallest scale of what has a shape or a material, which would not be recognised otherwise
 _COARSE_STYLES, _SMALLEST_COARSE = ("pixel art",), 14
 """Styles of coarse squares, and the smallest scale of what is recognised in them."""
-_CLEARLY = 3.3
-"""How many times shorter or longer than usual what is tiny or huge is made at least."""
-_ONE_SCALE = 1.4
-"""The scales at which the other objects are then drawn differ by this factor at most."""
+_CLEARLY = 3.3  # How many times shorter or longer than usual what is tiny or huge is made at least
+_ONE_SCALE = 1.4  # The scales at which the other objects are then drawn differ by this factor at most
 _GAP = 24
-_GROUND = 560
-"""In tidy layouts, what nothing carries stands below this line."""
+_GROUND = 560  # In tidy layouts, what nothing carries stands below this line
 _SHARE = 1000  # fractions are counted in thousandths
-_SNUG = 4
-"""How exactly things stand where they stand."""
+_SNUG = 4  # How exactly things stand where they stand
 _OVERSIZED, _LIGHTEST, _HEAVIEST = 1.6, 0.42, 1.2
 """What is carried may be so much larger than usual; up to and at most so long as a multiple of its carrier."""
 _STANCE = 250
 """The thousandths of the width of a thing, on each side of its middle, that has to be above where it stands."""
-_MOUTH = 550
-"""What holds things above this share of its height has them in its mouth."""
-_HANGING = (20, 250)
-"""Where a mouth is on what it holds, from the holder and from the top, as shares of its box."""
+_MOUTH = 550  # What holds things above this share of its height has them in its mouth
+_HANGING = (20, 250)  # Where a mouth is on what it holds, from the holder and from the top, as shares of its box
 
 
 class _BoxVariables:

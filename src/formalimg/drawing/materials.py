@@ -31,15 +31,11 @@ _PAINTERS: Mapping[str, Callable[[TextureCanvas], IconDrawing]] = {
     "brick": textures.brick,
 }
 
-MATERIALS = tuple(_PAINTERS)
-"""The materials that can be drawn."""
-
+MATERIALS = tuple(_PAINTERS)  # The materials that can be drawn
 LINED = ("glass", "stone", "brick")
 """The materials over which the lines of an icon are seen, also of one that is bent into a shape."""
 
-ALIASES = {"metallic": "metal"}
-"""Other words for them: as a concept, metal is called metallic."""
-
+ALIASES = {"metallic": "metal"}  # Other words for them: as a concept, metal is called metallic
 _NATURAL_TONES = {
     "wooden": Tones(body="#b9834a", dark="#93612c", light="#d9ab74", line="#3a2108", ink="#6b421a"),
     "metal": Tones(body="#9aa3ad", dark="#6e7883", light="#c9d0d7", line="#23282e", ink="#444c55"),

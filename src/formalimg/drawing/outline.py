@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from formalimg.drawing.icon import PixelFrame
 
-_CELLS = 144
-"""The longer side of the frame in cells: enough for stitches, and traced in about a millisecond."""
+_CELLS = 144  # The longer side of the frame in cells: enough for stitches, and traced in about a millisecond
 
 
 class OutlinePoint(NamedTuple):

@@ -11,8 +11,7 @@ from formalimg.drawing.icon import PathCommand
 
 Point = tuple[float, float]
 
-_CURVE_STEPS = 12
-"""Points on a curve; with the outline's width, no corner shows."""
+_CURVE_STEPS = 12  # Points on a curve; with the outline's width, no corner shows
 
 
 class Polyline(NamedTuple):

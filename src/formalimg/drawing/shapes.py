@@ -36,14 +36,10 @@ SHAPES = {
 }
 """The words for shapes (of concepts and of Natural), and the outline that shows each."""
 
-_EDGE = 0.06
-"""The free margin between the outline of a shape and the icon in it, as a part of the shape's size."""
-_RIM = 0.03
-"""The outline of a shape, as a part of its size: a ring inside it, as a thicker pen would leave the frame."""
-_LONGEST = 0.03
-"""Straight lines are cut into pieces of this part of the icon before they are bent."""
-_WIDENING = 0.75
-"""How far the rows of an icon are widened towards a rectangle: fully, and a handle would become a wall."""
+_EDGE = 0.06  # The free margin between the outline of a shape and the icon in it, as a part of the shape's size
+_RIM = 0.03  # The outline of a shape, as a part of its size: a ring inside it, as a thicker pen would leave the frame
+_LONGEST = 0.03  # Straight lines are cut into pieces of this part of the icon before they are bent
+_WIDENING = 0.75  # How far the rows of an icon are widened towards a rectangle: fully, and a handle would become a wall
 _NARROWEST_ROW = 0.7
 """Narrower rows are widened as much as one of this part of the icon's width: more, and a stem would become a beam."""
 _MOST_STRETCH = 1.8

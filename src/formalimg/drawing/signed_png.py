@@ -23,17 +23,12 @@ from formalimg.scenes.objects import SceneError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-KEYWORD = b"formalimg-drawn"
-"""The key of the PNG text chunk that holds version, size, digest and scene."""
-
+KEYWORD = b"formalimg-drawn"  # The key of the PNG text chunk that holds version, size, digest and scene
 _VERSION = "1"
 _SIGNED = re.compile(r"(?P<version>\d+) (?P<width>\d+)x(?P<height>\d+) (?P<digest>[0-9a-f]{64}) (?P<scene>\{.*\})")
 _CHUNKS = (b"IHDR", b"tEXt", b"IDAT", b"IEND")
-_HEADER = struct.pack(">BBBBB", 8, 2, 0, 0, 0)
-"""What follows the size in IHDR: 8 bits, RGB, not interlaced."""
-
-_MAX_SCENE = 1_000_000
-"""Characters of a scene that is read; drawings of a suite have a few thousand."""
+_HEADER = struct.pack(">BBBBB", 8, 2, 0, 0, 0)  # What follows the size in IHDR: 8 bits, RGB, not interlaced
+_MAX_SCENE = 1_000_000  # Characters of a scene that is read; drawings of a suite have a few thousand
 
 
 class NotDrawnError(SceneError):

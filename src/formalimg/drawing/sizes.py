@@ -16,24 +16,14 @@ from formalimg.scenes.objects import Box
 
 SIZES = ("tiny", "huge")
 
-SIZE_FACTOR = 3.0
-"""How many times shorter or longer than usual an object is at least that is tiny or huge."""
-
-FEWEST_REFERENCES = 2
-"""So many other classes of a usual size set the scale at least."""
-
-SCALES_APART = 1.5
-"""The scales at which references are drawn differ by this factor at most: otherwise there is none."""
-
+SIZE_FACTOR = 3.0  # How many times shorter or longer than usual an object is at least that is tiny or huge
+FEWEST_REFERENCES = 2  # So many other classes of a usual size set the scale at least
+SCALES_APART = 1.5  # The scales at which references are drawn differ by this factor at most: otherwise there is none
 COMPARABLE = 4.0
 """A size is compared with something that is at most so many times shorter: beside a bee, a hen is not tiny."""
 
-MOST_APART = 12.0
-"""How many times longer than another an object of one drawing is at most: both have to be seen."""
-
-ORDINARY_FACTOR = 1.4
-"""How many times shorter or longer than usual an object is at most that nobody calls tiny or huge."""
-
+MOST_APART = 12.0  # How many times longer than another an object of one drawing is at most: both have to be seen
+ORDINARY_FACTOR = 1.4  # How many times shorter or longer than usual an object is at most that nobody calls tiny or huge
 _FARTHEST = 1.8
 """Where usual lengths differ by more than this factor, so much is asked for: people look at which of two is larger."""
 

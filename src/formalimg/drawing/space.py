@@ -17,14 +17,11 @@ from formalimg.drawing.scene import DrawnScene
 from formalimg.scenes.scene import SceneRelation
 from formalimg.scenes.spatial_relations import AXIOMS, carrier_chains, fits_axiom, occludes
 
-OCCLUSION = "InFrontOf"
-"""The relation of the object in front to the one that it hides a part of."""
-
+OCCLUSION = "InFrontOf"  # The relation of the object in front to the one that it hides a part of
 RECORD_OF = {"On": "On", "OnTopOf": "On", "In": "In", "Holding": "Holding"}
 """The relations that hold only where they are recorded, and the predicate of the record."""
 
-DRAWN_RELATIONS = (*AXIOMS, OCCLUSION)
-"""All relations that can hold in a drawn scene."""
+DRAWN_RELATIONS = (*AXIOMS, OCCLUSION)  # All relations that can hold in a drawn scene
 
 
 class RelationWord(NamedTuple):

@@ -9,13 +9,10 @@ from formalimg.drawing.icon import palette
 from formalimg.drawing.icon_drawing import IconDrawing
 from formalimg.drawing.texture_canvas import PALE, TextureCanvas, dot, polyline, stroke, text
 
-_TINTED = 0.86
-"""The opacity of coloured glass: less, and red would be pink on the ground."""
+_TINTED = 0.86  # The opacity of coloured glass: less, and red would be pink on the ground
 _TINTED_ALONE = {"white": 0.6, "black": 0.95}
 """On white glass light would not be seen otherwise, and black glass would be gray."""
-_CLEAR = 0.45
-"""The opacity of glass without a colour."""
-
+_CLEAR = 0.45  # The opacity of glass without a colour
 _CLAY, _FIRED_CLAY = "#d6a67c", "#7a4a26"
 """The clay is nearer to the ground than to any colour, so that the glaze is what counts as one."""
 

@@ -11,8 +11,7 @@ from formalimg.drawing.icon import PixelFrame, path_commands
 from formalimg.drawing.polylines import Point, polylines
 
 _PATH_DATA = re.compile(r'(?<= d=")[^"]*(?=")')
-_LONGEST = 5.0
-"""The longest straight piece in pixels when points are moved, so that lines can bend."""
+_LONGEST = 5.0  # The longest straight piece in pixels when points are moved, so that lines can bend
 
 
 def number_text(*numbers: float) -> str:

@@ -23,8 +23,7 @@ from formalimg.scenes.objects import NO_WORD, Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.spatial_relations import ClearScene
 
-PLAIN_STYLE = "plain drawing"
-"""The style of an image for which none was chosen: none of the vocabularies'."""
+PLAIN_STYLE = "plain drawing"  # The style of an image for which none was chosen: none of the vocabularies'
 
 
 class DrawnConcept(NamedTuple):

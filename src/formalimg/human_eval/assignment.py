@@ -9,9 +9,8 @@ from itertools import combinations
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.attention_checks import find_unrelated_item, ready_made_check
+from formalimg.human_eval.attention_checks import find_unrelated_item, ready_made_check, usual_checks
 from formalimg.human_eval.protocol import RatingProtocol
-from formalimg.human_eval.rules import usual_checks
 from formalimg.types import Item
 
 T = TypeVar("T", bound=Hashable)
@@ -26,15 +25,11 @@ class Candidate(NamedTuple):
     level: int
 
 
-RunItems: TypeAlias = Mapping[tuple[str, str], Item[object]]
-"""Items by run and id."""
+RunItems: TypeAlias = Mapping[tuple[str, str], Item[object]]  # Items by run and id
 
 
 class PlannedTask(NamedTuple):
-    """An image to be rated against the prompt of an item, which is a different item for attention checks.
-
-    Two images stand side by side, the other one on the right; in an attention check one of them is of another item.
-    """
+    """An image to be rated against the prompt of an item, which is a different item for attention checks."""
 
     rater: int
     image: Candidate
@@ -114,10 +109,7 @@ def plan_images(
     protocol: RatingProtocol,
     rng: random.Random,
 ) -> TaskPlan:
-    """Plan the tasks of each rater, with attention checks that may show any image of `images`.
-
-    The images of a unit go to the same raters: who is strict is then strict with all of them.
-    """
+    """Plan the tasks of each rater, with attention checks that may show any image of `images`."""
     chosen = sorted(image for unit in units for image in unit)
     shares = [[image for unit in share for image in unit] for share in assign_images(units, raters, per_image, rng)]
     target = _count_checks(max(map(len, shares)), checks, protocol)
@@ -141,10 +133,7 @@ def _find_checks(
     protocol: RatingProtocol,
     rng: random.Random,
 ) -> dict[Candidate, Item[object]]:
-    """Select images for attention checks, each with a mismatched prompt, preferring images the rater does not rate.
-
-    By Likert ratings any prompt will do: where none of the study is known not to match, it is one of ours.
-    """
+    """Select images for attention checks, each with a mismatched prompt, preferring images the rater does not rate."""
     checks: dict[Candidate, Item[object]] = {}
     if not target:
         return checks
@@ -180,10 +169,7 @@ def _put_ratings_first(tasks: list[PlannedTask]) -> list[PlannedTask]:
 def plan_pairs(
     chosen: Sequence[Candidate], items: RunItems, raters: int, per_pair: int, checks: float | None, rng: random.Random
 ) -> TaskPlan:
-    """Plan the tasks of an A/B study: all pairs of images of the same item and sample, with the sides randomised.
-
-    An attention check is an image beside one of another item that cannot show what the prompt asks for.
-    """
+    """Plan the tasks of an A/B study: all pairs of images of the same item and sample, with the sides randomised."""
     by_item: dict[tuple[str, int], list[Candidate]] = {}
     for image in chosen:
         by_item.setdefault((image.item, image.sample), []).append(image)

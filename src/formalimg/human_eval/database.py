@@ -41,8 +41,7 @@ from formalimg.scenes.objects import SceneError
 from formalimg.scenes.scene import Scene
 
 RATINGS_FILE = "ratings.sqlite"
-_BUSY_TIMEOUT = 30
-"""Seconds to wait for a lock of the database."""
+_BUSY_TIMEOUT = 30  # Seconds to wait for a lock of the database
 _CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _CODE_LENGTH = 10
 _DAMAGED = "the file is damaged: restore it from a copy"
@@ -241,10 +240,7 @@ def write_tasks(
     tasks: Sequence[PlannedTask],
     protocol: RatingProtocol,
 ) -> list[str]:
-    """Add images and tasks to a study, and return the task ids; new tasks come last for each rater.
-
-    `images` are all that can be rated, in their order.
-    """
+    """Add images and tasks to a study, and return the task ids; new tasks come last for each rater."""
     tokens = {image: secrets.token_urlsafe(12) for image in dict.fromkeys(new_images)}
     image_positions = {image: number for number, image in enumerate(images)}
     for image, token in tokens.items():

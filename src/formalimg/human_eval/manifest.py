@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.correction import CorrectionSample, DrawnImage, SampleCell
-from formalimg.human_eval.item_correction import ItemSample, SampledItem, SampledLevel
+from formalimg.human_eval.attention_checks import StudyRules
+from formalimg.human_eval.correction import (
+    CorrectionSample,
+    ItemSample,
+)
 from formalimg.human_eval.protocol import RatingProtocol
-from formalimg.human_eval.rules import StudyRules
 from formalimg.runs.manifest import MAX_MANIFEST_BYTES, read_manifest_table
 from formalimg.stats.agreement import ComplianceRule
 
 MANIFEST_FILE = "study.toml"
-SCHEMA = 2
-"""Schema version of new studies; a larger number means that a later version of formalimg made them."""
-
+SCHEMA = 2  # Schema version of new studies; a larger number means that a later version of formalimg made them
 SCHEMAS = (1, SCHEMA)
 """Schema versions that can be read and resumed. 1: without pairs of images, completion codes and rules."""
 
@@ -38,8 +38,7 @@ class RatedRun:
     items_digest: str  # digest of the items of the run
     images: Annotated[int, Field(alias="pictures")]  # number of rated images
     images_digest: Annotated[str, Field(alias="pictures_digest")]  # digest of the bytes of these images
-    # number of planned images that do not exist and cannot be rated
-    without_image: Annotated[int, Field(alias="without_picture")]
+    without_image: Annotated[int, Field(alias="without_picture")]  # number of planned images that do not exist
 
 
 @dataclass(frozen=True)
@@ -80,8 +79,9 @@ class StudyManifest:
         return self.rule or "mean"
 
 
+# Fields that are written only if they say something
 _OPTIONAL = ("borderline", "imported", "instructions", "completion_url", "rule", "checks_per_rater", "guess_chance")
-"""Fields that are written only if they say something."""
+_RULES_COMMENT = "# Stated before the first answer, and applied by `formalimg agree`, `report --human` and --export."
 
 
 def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
@@ -106,20 +106,15 @@ def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
     atomic_write(folder / MANIFEST_FILE, [data])
 
 
-_RULES_COMMENT = "# Stated before the first answer, and applied by `formalimg agree`, `report --human` and --export."
-
-
 def _format_sample(sample: CorrectionSample | ItemSample) -> list[str]:
     """Format the settings of a sample, followed by one line per cell and image, or per level and item."""
-    tables: dict[str, tuple[tuple[str, ...], Sequence[tuple[object, ...]]]]
-    if isinstance(sample, CorrectionSample):
-        lines = _format_pairs({"judge": sample.judge, "labels": sample.labels})
-        tables = {"cells": (SampleCell._fields, sample.cells), "images": (DrawnImage._fields, sample.images)}
-    else:
-        lines = _format_pairs({"labels": sample.labels})
-        tables = {"levels": (SampledLevel._fields, sample.levels), "items": (SampledItem._fields, sample.items)}
-    for name, (columns, rows) in tables.items():
-        lines += [f"# {', '.join(columns)}", f"{name} = [", *(f"  {_format_value(row)}," for row in rows), "]"]
+    lines = []
+    for name, value in vars(sample).items():
+        if isinstance(value, tuple):
+            columns = ", ".join(value[0]._fields)
+            lines += [f"# {columns}", f"{name} = [", *(f"  {_format_value(row)}," for row in value), "]"]
+        else:
+            lines += _format_pairs({name: value})
     return lines
 
 
@@ -181,19 +176,14 @@ class StudyConfig:
 
 def require_same_config(folder: Path, manifest: StudyManifest, config: StudyConfig) -> None:
     """Raise an error if the study was created with other settings."""
-    settings: list[tuple[str, Any, Any]] = [
-        (name, getattr(manifest, name), value)
-        for name, value in vars(config).items()
-        if name != "runs" and value is not None
-    ]
+    settings = {name: (getattr(manifest, name), value) for name, value in vars(config).items() if name != "runs"}
     if config.runs:
-        before = {str((folder / run.folder).resolve()) for run in manifest.runs}
-        after = {str(run.resolve()) for run in config.runs}
-        settings.append(("runs", tuple(sorted(before)), tuple(sorted(after))))
+        before = sorted({str((folder / run.folder).resolve()) for run in manifest.runs})
+        settings["runs"] = (tuple(before), tuple(sorted({str(run.resolve()) for run in config.runs})))
     differences = [
         f"{name.replace('_', ' ')}: was {_format_setting(old)}, now {_format_setting(new)}"
-        for name, old, new in settings
-        if new != old
+        for name, (old, new) in settings.items()
+        if new is not None and new != old
     ]
     if differences:
         text = "; ".join(differences)

@@ -32,18 +32,10 @@ StepKind: TypeAlias = Literal["likert", "yes or no", "score", "boxes", "preferen
 AnswerValue: TypeAlias = bool | int | float | str | Mapping[str, object]
 """An answer as plain data; see `StepKind` and `CANNOT_TELL`."""
 
-PASSING_SCORE = 0.5
-"""An image passes with this mean score, or more."""
-
-PREFERENCES = ("left", "right", "tie")
-"""Which of two images is better."""
-
-MAX_ANSWERS = 2_000
-"""Answers to all steps of an image, with those that were changed: all of them are kept."""
-
-MAX_SECONDS = 24 * 60 * 60
-"""Upper limit for the time of one answer: a day."""
-
+PASSING_SCORE = 0.5  # An image passes with this mean score, or more
+PREFERENCES = ("left", "right", "tie")  # Which of two images is better
+MAX_ANSWERS = 2_000  # Answers to all steps of an image, with those that were changed: all of them are kept
+MAX_SECONDS = 24 * 60 * 60  # Upper limit for the time of one answer: a day
 _MAX_OBJECTS = 1000
 
 
@@ -204,10 +196,7 @@ _VALID_ANSWERS: Mapping[StepKind, str] = {
 def validate_answer(
     step: RatingStep, value: object, suite: str, allowed: Collection[tuple[str, str]] = ()
 ) -> AnswerValue:
-    """Validate an answer and return it in its stored form.
-
-    `allowed` are labels and attributes beside those of the suite: those that a grounder used in this image.
-    """
+    """Validate an answer and return it in its stored form."""
     if step.kind == "boxes":
         return _validate_scene(value, suite, allowed)
     is_valid = step.accepts(value) and (step.cannot_tell or value != CANNOT_TELL)

@@ -1,4 +1,4 @@
-"""Human ratings of runs, from a study folder or a CSV file, and the image labels that correct a judge."""
+"""Human ratings of runs, from a study folder or a CSV file, the image labels that correct a judge, and pilots."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from statistics import fmean
 from typing import Literal
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterAttentionSummary, exclude_inattentive
 from formalimg.human_eval.agreement.boxes import BoxCorrection, BoxStudy
 from formalimg.human_eval.agreement.image_labels import DrawnBy, RunLabels, labels_of_ratings
-from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.human_eval.agreement.preferences import Preference, PreferenceStudy
+from formalimg.human_eval.agreement.rated_images import (
+    ImageName,
+    UnmatchedRowError,
+    find_run,
+    one_judge,
+    require_unique_names,
+)
 from formalimg.human_eval.agreement.rating_files import (
     CANNOT_TELL,
     LikertRating,
@@ -25,6 +30,7 @@ from formalimg.human_eval.agreement.rating_files import (
     read_votes,
 )
 from formalimg.human_eval.agreement.studies import HumanRatings, HumanStudy, study_human_ratings
+from formalimg.human_eval.agreement.study_tables import RaterAttentionSummary, exclude_inattentive
 from formalimg.human_eval.correction import CorrectionSample
 from formalimg.human_eval.database import images_digest
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
@@ -32,7 +38,15 @@ from formalimg.human_eval.protocol import PASSING_SCORE
 from formalimg.human_eval.records import RatedTask, StudyRecord, read_study, summarize_raters
 from formalimg.runs.reader import StoredRun
 from formalimg.scenes.scene import Scene
-from formalimg.stats.agreement import ComplianceRule, complies, majority
+from formalimg.stats.agreement import PASS_RATING, ComplianceRule, complies, majority
+from formalimg.stats.variance_components import (
+    DEFAULT_SPREAD,
+    AnswerSpread,
+    BinaryAnswer,
+    ItemAnswers,
+    estimate_components,
+    estimate_correlation,
+)
 
 
 def human_ratings(
@@ -71,7 +85,8 @@ def _judge_attention(study: StudyRecord, max_missed: float | None) -> RaterAtten
 
 
 def _convert_tasks(study: StudyRecord, attention: RaterAttentionSummary) -> HumanRatings:
-    tasks = [task for task in study.tasks if not task.is_check and task.rater not in attention.left_out]
+    left_out = {rater.rater for rater in attention.raters if rater.left_out}
+    tasks = [task for task in study.tasks if not task.is_check and task.rater not in left_out]
     finished = [task for task in tasks if task.finished]
     ratings = HumanRatings(attention=attention)
     answers = [
@@ -112,7 +127,6 @@ def _convert_tasks(study: StudyRecord, attention: RaterAttentionSummary) -> Huma
 
 
 def _require_same_images(study: StudyRecord, runs: Sequence[StoredRun], path: Path) -> None:
-    """Raise an error if the runs are not part of the study or their images have been regenerated since."""
     by_name = {run.folder.resolve().name: run for run in runs}
     names = [run.name for run in study.manifest.runs]
     if not by_name.keys() & {*names}:
@@ -201,10 +215,7 @@ def human_labels(
 
 
 def image_labels(study: StudyRecord) -> Mapping[tuple[str, str, int], bool]:
-    """Return the label of each fully rated image, keyed by run, item and sample; ties are omitted.
-
-    By scores, a mean of half or more passes. Raters whom the rules of the study exclude do not count.
-    """
+    """Return the label of each fully rated image, keyed by run, item and sample; ties are omitted."""
     excluded = {rater.rater for rater in summarize_raters(study) if rater.excluded}
     by_image: dict[tuple[str, str, int], list[RatedTask]] = {}
     for task in study.tasks:
@@ -234,3 +245,75 @@ def _combine_answers(tasks: Sequence[RatedTask], manifest: StudyManifest) -> boo
     if manifest.protocol == "scores":
         return fmean(answers) >= PASSING_SCORE
     return majority(bool(answer) for answer in answers)
+
+
+def read_pilot(suite: str, runs: Sequence[StoredRun], study: Path | None = None) -> AnswerSpread:
+    """Estimate variance components from two runs, using defaults for anything that was not rated."""
+    require_unique_names(runs)
+    one_judge(runs)
+    for run in runs:
+        if run.manifest.suite != suite:
+            raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: name pilot runs of {suite}")
+    _require_same_items(runs)
+    passed = [_read_verdicts(run) for run in runs]
+    if all(len(samples) < 2 for items in passed for samples in items.values()):
+        raise FormalimgError(
+            "the pilot runs have one image per item: make two or more with `formalimg run --samples 2`"
+        )
+    verdicts: list[ItemAnswers] = [
+        {item: [[BinaryAnswer("", float(yes))] for yes in samples.values()] for item, samples in items.items()}
+        for items in passed
+    ]
+    spread = DEFAULT_SPREAD._replace(judge=estimate_components(verdicts, DEFAULT_SPREAD.judge))
+    if study is None:
+        return spread
+    answers = _rater_answers(human_ratings(study, runs), runs, study)
+    ratings = [
+        {item: [answers.get((number, item, sample), []) for sample in samples] for item, samples in items.items()}
+        for number, items in enumerate(passed)
+    ]
+    spread = spread._replace(people=estimate_components(ratings, DEFAULT_SPREAD.people))
+    return spread._replace(correlation=estimate_correlation(verdicts, ratings, spread))
+
+
+def _require_same_items(runs: Sequence[StoredRun]) -> None:
+    first, *rest = ({item.id: (item.level, item.prompt) for item in run.items.values()} for run in runs)
+    for items in rest:
+        for name in first.keys() & items.keys():
+            if first[name] != items[name]:
+                raise FormalimgError(
+                    f"item {name} is not the same in the pilot runs: name two runs over the same items"
+                )
+
+
+def _read_verdicts(run: StoredRun) -> dict[str, dict[int, bool]]:
+    verdicts: dict[str, dict[int, bool]] = {}
+    for image in run.outcomes():
+        if image.passed is not None:
+            verdicts.setdefault(image.item, {})[image.sample] = image.passed
+    return verdicts
+
+
+def _rater_answers(
+    ratings: HumanRatings, runs: Sequence[StoredRun], study: Path
+) -> dict[tuple[int, str, int], list[BinaryAnswer]]:
+    rows = [
+        (vote.model, vote.item, vote.sample, vote.rater, vote.yes)
+        for vote in ratings.votes
+        if not vote.question and vote.yes is not None
+    ]
+    rows += [
+        (rating.model, rating.item, rating.sample, rating.rater, rating.points >= PASS_RATING)
+        for rating in ratings.points
+        if rating.points is not None
+    ]
+    answers: dict[tuple[int, str, int], list[BinaryAnswer]] = {}
+    for model, item, sample, rater, yes in rows:
+        try:
+            number = runs.index(find_run(model, runs))
+        except UnmatchedRowError as error:
+            raise FormalimgError(f"{study}: {error}") from None
+        answers.setdefault((number, item, sample), []).append(BinaryAnswer(rater, float(yes)))
+    if not answers:
+        raise FormalimgError(f"{study} has no yes or no about whole images: name a study of votes or Likert ratings")
+    return answers

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from formalimg._util.strict_json import StoredValueError, stored_integer, stored_number, stored_text, wrong_value
 from formalimg._util.text import truncate
-from formalimg.human_eval.agreement.attention import RaterSummary
 from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
-from formalimg.human_eval.attention_checks import notices_mismatch
+from formalimg.human_eval.agreement.study_tables import RaterSummary
+from formalimg.human_eval.attention_checks import find_excluded, notices_mismatch
 from formalimg.human_eval.database import (
     adapt_query,
     open_for_reading,
@@ -26,7 +26,6 @@ from formalimg.human_eval.database import (
 )
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
 from formalimg.human_eval.protocol import MAX_SECONDS, AnswerValue, RatingProtocol, RatingStep
-from formalimg.human_eval.rules import find_excluded
 from formalimg.stats.agreement import ComplianceRule, complies
 
 _TASKS = """

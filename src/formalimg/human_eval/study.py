@@ -118,8 +118,6 @@ class RaterProgress(NamedTuple):
 
 @dataclass
 class _Position:
-    """A rater's position in their list of tasks."""
-
     number: int  # the rater's number
     of: int  # number of tasks
     ahead: deque[int] = field(default_factory=deque)  # positions of the unfinished tasks, the current one first
@@ -199,10 +197,7 @@ class Study:
             )
 
     def answer(self, rater: str, task: str, step: str, value: object, seconds: float, key: str | None = None) -> None:
-        """Store an answer, keeping earlier answers to the same step in the history.
-
-        An answer with a known idempotency key is not stored again, so that clients can safely resend.
-        """
+        """Store an answer, keeping earlier answers to the same step in the history."""
         with self._one_at_a_time:
             position = self._position(rater)
             row = {"task": task, "step": step, "key": key}
@@ -247,10 +242,7 @@ class Study:
             position.back = stored_integer(rows[0][0], "position")
 
     def put_off(self, rater: str, task: str) -> None:
-        """Move the current task to the end of the queue because its image cannot be shown.
-
-        Answers are kept. When the study is opened again, all tasks come in their original order.
-        """
+        """Move the current task to the end of the queue because its image cannot be shown."""
         with self._one_at_a_time:
             self._require_current(rater, task)
             position = self._position(rater)
@@ -370,8 +362,7 @@ class Study:
             raise
 
 
-open_study = Study
-"""Open a study for answers; use it in a `with` statement, or close it."""
+open_study = Study  # Open a study for answers; use it in a `with` statement, or close it
 
 
 def run_folders(folder: Path, manifest: StudyManifest) -> dict[str, Path]:

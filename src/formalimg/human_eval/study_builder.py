@@ -11,12 +11,19 @@ from typing import NamedTuple
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate, PlannedTask, RunItems, choose_images, plan_images, plan_pairs
-from formalimg.human_eval.correction import CorrectionSample, LabelPrecision, draw_first
+from formalimg.human_eval.attention_checks import CHECKS, StudyRules
+from formalimg.human_eval.correction import (
+    CorrectionSample,
+    ItemDraw,
+    ItemFrame,
+    ItemSample,
+    LabelPrecision,
+    draw_first,
+    draw_items,
+)
 from formalimg.human_eval.database import RateableImage, describe_run, write_study
-from formalimg.human_eval.item_correction import ItemDraw, ItemFrame, ItemSample, draw_items
 from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.protocol import RatingProtocol, steps_for, suggest_runs
-from formalimg.human_eval.rules import CHECKS, StudyRules
 from formalimg.runs.manifest import require_images
 from formalimg.runs.plan import question_key
 from formalimg.runs.reader import StoredRun
@@ -25,11 +32,8 @@ from formalimg.scenes.scene import Scene
 from formalimg.stats.agreement import ComplianceRule
 from formalimg.types import Item
 
-BORDERLINE = (0.3, 0.7)
-"""Scores between which a judge is least sure, both included."""
-
-_ROUNDING = 1e-9
-"""Scores are weighted means: 0.7 may come as 0.7000000000000001."""
+BORDERLINE = (0.3, 0.7)  # Scores between which a judge is least sure, both included
+_ROUNDING = 1e-9  # Scores are weighted means: 0.7 may come as 0.7000000000000001
 
 
 class NewStudy(NamedTuple):
@@ -94,10 +98,6 @@ def create_study(
         instructions: whether raters first see instructions and practice.
         completion_url: where raters go when they have finished, such as a page of their platform.
         made_with: the version of formalimg, for the record.
-
-    Raises:
-        FormalimgError: if the folder exists, the runs do not belong together or cannot be rated by this protocol, or
-            there are too few or too many raters, or too few images.
     """
     _require_together(runs)
     if labels is not None:
@@ -162,10 +162,7 @@ def write_rated_study(
     source: str,
     made_with: str = "",
 ) -> None:
-    """Write a study from external Likert ratings, keyed by run, item and sample, then by rater.
-
-    Raters become `rater-1` and so on, in the order of their names: a study does not know who they are.
-    """
+    """Write a study from external Likert ratings, keyed by run, item and sample, then by rater."""
     rated = [run for run in runs if any(name == run.folder.resolve().name for name, *_ in ratings)]
     if not rated:
         raise FormalimgError("no image of these runs has a rating: name the rated runs")
@@ -225,7 +222,6 @@ def _require_correctable(protocol: RatingProtocol, *, is_random: bool) -> None:
 
 
 def _require_together(runs: Sequence[StoredRun]) -> None:
-    """Raise an error unless the runs share one suite, have distinct names and contain images."""
     suites = sorted({run.manifest.suite for run in runs})
     if len(suites) != 1:
         raise FormalimgError(
@@ -293,7 +289,6 @@ def rateable_images(
 
 
 def _find_borderline(images: Mapping[Candidate, RateableImage], runs: Sequence[StoredRun]) -> frozenset[Candidate]:
-    """Return the images with a borderline score."""
     for run in runs:
         name = run.folder.resolve().name
         if all(image.score is None for candidate, image in images.items() if candidate.run == name):

@@ -10,14 +10,12 @@ from pathlib import Path
 from formalimg._util.io import atomic_write
 from formalimg._util.text import csv_table
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterSummary
 from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
+from formalimg.human_eval.agreement.study_tables import RaterSummary
 from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.records import RatedTask, StudyRecord, mean_ratings, read_study, summarize_raters
 
-PEOPLE = "people"
-"""The rater name of votes that combine the ratings of several raters."""
-
+PEOPLE = "people"  # The rater name of votes that combine the ratings of several raters
 _RATER_COLUMNS = (
     *("rater", "finished", "of", "checks", "checks_passed", "seconds", "median_seconds"),
     *("cannot_tell", "excluded"),  # studies of schema 1 keep the columns that they had, without these
@@ -91,7 +89,6 @@ def export_files(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[st
 
 
 def _select_tasks(study: StudyRecord, leave_out: Collection[str]) -> tuple[tuple[RaterSummary, ...], list[RatedTask]]:
-    """Return the summaries of all raters, and the tasks of included raters without attention checks."""
     raters = summarize_raters(study)
     left_out = {*leave_out, *(rater.rater for rater in raters if rater.excluded)}
     return raters, [task for task in study.tasks if not task.is_check and task.rater not in left_out]
@@ -146,7 +143,6 @@ def _identify_task(task: RatedTask) -> dict[str, object]:
 
 
 def _format_answers(column: str, tasks: Sequence[RatedTask]) -> str:
-    """Format the final answers as a CSV table, with the values in the given column."""
     columns = ("model", "item", "sample", "question", "rater", column, "seconds", "at")
     rows = [
         (

@@ -20,12 +20,14 @@ from formalimg.human_eval.correction import (
     CellKey,
     CellLabels,
     CorrectionSample,
+    ItemDraw,
+    ItemSample,
     LabelPrecision,
     count_labels,
     draw_more,
+    draw_more_items,
 )
 from formalimg.human_eval.database import RateableImage, images_digest, open_for_answers, rating_errors, write_tasks
-from formalimg.human_eval.item_correction import ItemDraw, ItemSample, draw_more_items
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest, write_study_manifest
 from formalimg.human_eval.ratings import image_labels
 from formalimg.human_eval.records import read_study
@@ -48,10 +50,7 @@ class GrownStudy(NamedTuple):
 
 
 def add_images(folder: str | Path, more: int) -> GrownStudy:
-    """Add images (or items, for several runs) to a correction study, preserving its links and answers.
-
-    If an earlier call was interrupted, its images are added, and no others.
-    """
+    """Add images (or items, for several runs) to a correction study, preserving its links and answers."""
     folder = Path(folder)
     manifest = read_study_manifest(folder)
     sample = manifest.correction
@@ -81,7 +80,6 @@ def finish_growth(folder: str | Path) -> int:
 def _find_unassigned(
     folder: Path, manifest: StudyManifest, sample: CorrectionSample | ItemSample
 ) -> set[tuple[str, str, int]]:
-    """Return the sampled images for which no rater has a task."""
     assigned = {(task.run, task.item, task.sample) for task in read_study(folder).tasks if not task.is_check}
     drawn = {(run.name, *image) for number, run in enumerate(manifest.runs) for image in sample.images_of(number)}
     return drawn - assigned
@@ -89,15 +87,11 @@ def _find_unassigned(
 
 @dataclass(frozen=True)
 class _OpenRuns:
-    """The opened runs of a study and their images that can be rated."""
-
     runs: Mapping[str, StoredRun]
     images: Mapping[Candidate, RateableImage]
 
 
 class _Extension:
-    """A correction study, locked while it is being extended."""
-
     def __init__(self, folder: Path, manifest: StudyManifest, sample: CorrectionSample | ItemSample) -> None:
         self.folder, self.manifest, self.sample = folder, manifest, sample
         self.rng = random.Random(f"{manifest.seed} {sample.batches}")

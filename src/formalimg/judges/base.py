@@ -95,9 +95,7 @@ class TextReading:
 class TextReader(Concurrent, Protocol):
     """Protocol for text readers, which return the text in an image."""
 
-    async def read(self, image: LoadedImage) -> TextReading | Unscored:
-        """Return the text in an image, or the reason why it cannot be read."""
-        ...
+    async def read(self, image: LoadedImage) -> TextReading | Unscored: ...
 
 
 def find_formula(item: Item[object]) -> FormulaSpec | Unscored:

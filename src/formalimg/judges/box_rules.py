@@ -40,11 +40,7 @@ class ProfileVerdict(NamedTuple):
 
 
 def name_colors(
-    spec: ObjectSpec,
-    objects: Sequence[SceneObject],
-    image: Image,
-    colors: ColorReading,
-    clip: ClipColors | None = None,
+    spec: ObjectSpec, objects: Sequence[SceneObject], image: Image, colors: ColorReading, clip: ClipColors | None = None
 ) -> list[SceneObject]:
     """Assign a colour to each object, reading pixels only if the item mentions a colour."""
     if colors == "grounder" or not any(requirement.color for requirement in spec.include):

@@ -1,13 +1,11 @@
-"""Bounding boxes: coordinate conventions of model families (`boxes.toml`), overlap, and search for free space.
-
-Overlap is intersection over union (IoU).
-"""
+"""Bounding boxes: conventions of model families (`boxes.toml`), overlap (IoU), free space, and detections."""
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,18 +13,18 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formalimg.errors import FormalimgError
+from formalimg.judges.base import Grounding
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from PIL.Image import Image
 
-MIN_BOX_SIDE = 1.0
-"""Boxes with a smaller side, on the canvas of 1000, hold no object."""
-
-_SHOWN = 20
-"""So many numbers of a wrong box are shown."""
+MIN_BOX_SIDE = 1.0  # Boxes with a smaller side, on the canvas of 1000, hold no object
+_EDGES = ("xmin", "ymin", "xmax", "ymax")
+_SHOWN = 20  # So many numbers of a wrong box are shown
 
 
 @dataclass(frozen=True)
@@ -53,55 +51,37 @@ class BoxConvention:
 
         A box in the very corner, with no number above 1, is written in unit coordinates: the model did not do as asked.
         """
+        form = f"[{', '.join(self.order)}]"
+        limits = f"{width} across and {height} down" if self.span is None else f"{self.span:g}"
+        in_range = f"{form} goes from 0 to {limits}"
         if len(numbers) != 4:
-            return self._objection(numbers, f"is not {self._form}")
-        if self.span != 1 and min(numbers) >= 0 and max(numbers) <= 1:
-            return self._objection(numbers, f"looks like unit coordinates: {self._range(width, height)}")
-        left, top, right, bottom = numbers if self.order[0] == "xmin" else (numbers[index] for index in (1, 0, 3, 2))
-        across, down = self.span or width, self.span or height
-        if not (0 <= left <= across and 0 <= right <= across and 0 <= top <= down and 0 <= bottom <= down):
-            return self._objection(numbers, f"leaves the image: {self._range(width, height)}")
-        if left > right or top > bottom:
-            return self._objection(numbers, f"has its corners swapped: it must be {self._form}")
-        box = Box(
-            round(left / across * CANVAS, 2),
-            round(top / down * CANVAS, 2),
-            round(right / across * CANVAS, 2),
-            round(bottom / down * CANVAS, 2),
-        )
-        if box.xmax - box.xmin < MIN_BOX_SIDE or box.ymax - box.ymin < MIN_BOX_SIDE:
-            return self._objection(numbers, f"is too small to hold an object: {self._range(width, height)}")
-        return box
+            problem = f"is not {form}"
+        elif self.span != 1 and min(numbers) >= 0 and max(numbers) <= 1:
+            problem = f"looks like unit coordinates: {in_range}"
+        else:
+            left, top, right, bottom = (numbers[index] for index in map(self.order.index, _EDGES))
+            across, down = self.span or width, self.span or height
+            if not (0 <= left <= across and 0 <= right <= across and 0 <= top <= down and 0 <= bottom <= down):
+                problem = f"leaves the image: {in_range}"
+            elif left > right or top > bottom:
+                problem = f"has its corners swapped: it must be {form}"
+            else:
+                shares = (left / across, top / down, right / across, bottom / down)
+                box = Box(*(round(share * CANVAS, 2) for share in shares))
+                if min(box.xmax - box.xmin, box.ymax - box.ymin) >= MIN_BOX_SIDE:
+                    return box
+                problem = f"is too small to hold an object: {in_range}"
+        more = ", …" if len(numbers) > _SHOWN else ""
+        return f"the box [{', '.join(f'{number:g}' for number in numbers[:_SHOWN])}{more}] {problem}"
 
     def write(self, box: Box, width: int, height: int) -> tuple[float, ...]:
         """Convert a box on the canvas to the model's coordinates, the inverse of `on_canvas`."""
         across, down = (self.span or width) / CANVAS, (self.span or height) / CANVAS
-        left, top, right, bottom = box.xmin * across, box.ymin * down, box.xmax * across, box.ymax * down
-        return (left, top, right, bottom) if self.order[0] == "xmin" else (top, left, bottom, right)
-
-    @property
-    def _form(self) -> str:
-        return f"[{', '.join(self.order)}]"
-
-    def _range(self, width: int, height: int) -> str:
-        limits = f"{width} across and {height} down" if self.span is None else f"{self.span:g}"
-        return f"{self._form} goes from 0 to {limits}"
-
-    def _objection(self, numbers: Sequence[float], problem: str) -> str:
-        more = ", …" if len(numbers) > _SHOWN else ""
-        return f"the box [{', '.join(f'{number:g}' for number in numbers[:_SHOWN])}{more}] {problem}"
+        return tuple(getattr(box, edge) * (across if edge[0] == "x" else down) for edge in self.order)
 
 
 def box_convention(model: str, convention: str = "auto") -> BoxConvention:
-    """Return the box convention of a model.
-
-    Args:
-        model: its name; with `auto`, the family it belongs to decides.
-        convention: `auto`, or the name of a convention.
-
-    Raises:
-        FormalimgError: if there is no such convention.
-    """
+    """Return the box convention of a model: the named one, or with `auto`, that of the family by the model's name."""
     table = _read_table()
     name = convention
     if convention == "auto":
@@ -126,8 +106,7 @@ def _read_table() -> Mapping[str, Any]:
 
 # --- overlap
 
-MIN_OVERLAP = 0.9
-"""The minimum IoU of a match, as FormalImg measures its parser (appendix)."""
+MIN_OVERLAP = 0.9  # The minimum IoU of a match, as FormalImg measures its parser (appendix)
 
 
 class Match(NamedTuple):
@@ -186,10 +165,8 @@ def find_free_box(
     return None
 
 
-_FEW = 16
-"""Up to so many boxes are compared one by one, which is faster than a vector."""
-_SLACK = 1 - 1e-9
-"""A product may be rounded otherwise than the quotient, which decides."""
+_FEW = 16  # Up to so many boxes are compared one by one, which is faster than a vector
+_SLACK = 1 - 1e-9  # A product may be rounded otherwise than the quotient, which decides
 
 
 class KeptBoxes:
@@ -200,7 +177,6 @@ class KeptBoxes:
         self._columns: NDArray[np.float64] | None = None
 
     def add(self, box: Box) -> None:
-        """Add a box to the collection."""
         self._boxes.append(box)
         count = len(self._boxes)
         if count <= _FEW:
@@ -227,3 +203,102 @@ class KeptBoxes:
         enough = (area + box.area) * (min_overlap * _SLACK / (1 + min_overlap))
         near: list[int] = np.flatnonzero(intersection >= enough).tolist()
         return [number for number in near if box_overlap(box, self._boxes[number]) >= min_overlap]
+
+
+# --- detections
+
+RULES = 2  # The version of the rules from boxes to scenes: raise it whenever a scene may come out differently
+SAME_PLACE = 0.7
+"""A box with this IoU or more is of the object that another network has found already, under another name."""
+
+
+class ScoredBox(NamedTuple):
+    """A box as returned by the detector, in canvas units, possibly extending beyond the canvas."""
+
+    label: str  # the class that was queried
+    score: float  # the confidence of the detector, 0 to 1
+    box: Box  # the bounding box
+
+    def to_json(self) -> dict[str, object]:
+        """Convert the detection to JSON-compatible data."""
+        return {"label": self.label, "score": round(self.score, 4), "box_2d": [round(number, 2) for number in self.box]}
+
+
+def box_on_canvas(box: Sequence[float], image: Image) -> Box:
+    """Convert a box from pixels to canvas units."""
+    across, down = CANVAS / image.width, CANVAS / image.height
+    return Box(box[0] * across, box[1] * down, box[2] * across, box[3] * down)
+
+
+class SuppressionResult(NamedTuple):
+    """The detections retained and dropped by non-maximum suppression."""
+
+    kept: tuple[ScoredBox, ...]
+    dropped: tuple[ScoredBox, ...]
+
+
+def suppress_overlaps(detections: Iterable[ScoredBox], max_overlap: float) -> SuppressionResult:
+    """Apply non-maximum suppression across classes, the highest score first.
+
+    1. Boxes are clipped to the image; what is then less than 1 of 1000 wide or high is dropped.
+    2. Of boxes with an IoU of `max_overlap` or more, only the one with the highest score is kept, whatever their
+       classes: an object is of one class. Of equal scores, the class that was queried first is kept.
+    """
+    kept: list[ScoredBox] = []
+    dropped: list[ScoredBox] = []
+    boxes = KeptBoxes()
+    for box in sorted(detections, key=lambda box: -box.score):
+        if not all(map(math.isfinite, (box.score, *box.box))):
+            raise ValueError(f"the detector gave a {box.label} with the box {box.box} and the score {box.score}")
+        clipped = box._replace(box=Box(*(round(min(max(edge, 0.0), float(CANVAS)), 2) for edge in box.box)))
+        too_small = min(clipped.box.xmax - clipped.box.xmin, clipped.box.ymax - clipped.box.ymin) < MIN_BOX_SIDE
+        if too_small or boxes.overlapping(clipped.box, max_overlap):
+            dropped.append(box)
+        else:
+            boxes.add(clipped.box)
+            kept.append(clipped)
+    return SuppressionResult(tuple(kept), tuple(dropped))
+
+
+def drop_uncertain(result: SuppressionResult, threshold: float) -> SuppressionResult:
+    """Drop boxes below the threshold, except the best box of each class."""
+    best: dict[str, ScoredBox] = {}
+    for box in result.kept:  # the highest score first
+        best.setdefault(box.label, box)
+    boxes = tuple(box for box in result.kept if box.score >= threshold or best[box.label] is box)
+    dropped = tuple(box for box in result.kept if box not in boxes)
+    return SuppressionResult(boxes, (*result.dropped, *dropped))
+
+
+def add_missing_classes(
+    result: SuppressionResult, addition: SuppressionResult, classes: Collection[str]
+) -> SuppressionResult:
+    """Add boxes from another detector for requested classes that are still missing."""
+    requested = [box for box in result.kept if box.label in classes]
+    missing = set(classes) - {box.label for box in requested}
+    added = [box for box in addition.kept if box.label in missing]
+    apart = [box for box in added if all(box_overlap(box.box, rival.box) < SAME_PLACE for rival in requested)]
+    return SuppressionResult((*result.kept, *apart), (*result.dropped, *(box for box in added if box not in apart)))
+
+
+def ground_detections(
+    image: Image, result: SuppressionResult, served: Mapping[str, object], classes: Collection[str] | None = None
+) -> Grounding:
+    """Build a grounding from detections, with the colour of each object taken from its pixels."""
+    from formalimg.judges.grounders.colors import color_in
+
+    boxes = [box for box in result.kept if classes is None or box.label in classes]
+    colors = [color_in(image, box.box) for box in boxes]
+    objects = [SceneObject(box.label, box.box, color.name) for box, color in zip(boxes, colors, strict=True)]
+    evidence: dict[str, object] = {
+        "found": [
+            {**box.to_json(), "color": color.name, "color_share": color.share}
+            for box, color in zip(boxes, colors, strict=True)
+        ],
+        "served": dict(served),
+    }
+    if len(boxes) < len(result.kept):
+        evidence["others"] = [box.to_json() for box in result.kept if box not in boxes]
+    if result.dropped:
+        evidence["dropped"] = [box.to_json() for box in result.dropped]
+    return Grounding(Scene.of(objects), evidence=evidence)

@@ -68,7 +68,6 @@ class CallableJudge:
         self.concurrency = concurrency
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Call the function and return its verdict, or `Unscored` if it raises an exception."""
         try:
             answer = await call_function(self._function, image.pil, item)
         except Exception as error:  # also an error of ours inside the function: it concerns this image alone
@@ -84,7 +83,6 @@ class CallableJudge:
             return Unscored("judge failed", f"{self.name} {error}")
 
     def _verdict(self, answer: object) -> Verdict:
-        """Convert the function's return value to a verdict."""
         if not isinstance(answer, Mapping):
             score = _read_score(answer, "an answer")
             return Verdict(score >= self._threshold, () if _is_bool(answer) else (Part("score", "score", score),))
@@ -149,7 +147,6 @@ def _is_bool(value: object) -> bool:
 
 
 def _read_score(value: object, name: str) -> float:
-    """Convert a bool or a number from 0 to 1 to a float."""
     if _is_bool(value):
         return float(bool(value))
     if not isinstance(value, Real) and getattr(value, "ndim", None) == 0:

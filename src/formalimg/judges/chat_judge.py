@@ -1,48 +1,50 @@
-"""Base classes for judges that query a chat model about an image, validate the answer and retry once.
+"""Base classes for judges that query a chat model about an image: our way, or as published scripts do.
 
-Clause, question and score judges and the VLM grounder are chat judges. They differ in prompt, in answer type, and in
-how answers become parts of a verdict. The image file is sent as it is unless a model could see another image in it.
+Clause, question and score judges and the VLM grounder are chat judges, which validate the answer and retry once. They
+differ in prompt, in answer type, and in how answers become parts of a verdict.
 """
 
 from __future__ import annotations
 
 import asyncio
 import io
+import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import DECLINED, LoadedImage, UnscoredReason
-from formalimg.models.base import Attachment, Message, Unanswered
-from formalimg.models.pricing import Price, price_of
-from formalimg.models.spending import note_waste
+from formalimg.models.base import Answered, Attachment, Message, Unanswered
+from formalimg.models.pricing import Price, note_waste, price_of
 from formalimg.models.structured_output import read_aside
-from formalimg.prompts import Prompt, load_prompts
+from formalimg.models.text_answer import TextAnswer
+from formalimg.prompts import USER_LINE, Prompt, load_prompts
 from formalimg.types import ChatModel, Setting
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 JudgeAnswer = TypeVar("JudgeAnswer", bound="BaseModel")
+PublishedAnswerType = TypeVar("PublishedAnswerType", bound=TextAnswer)
 ImagePosition: TypeAlias = Literal["first", "last"]
 
-PROMPTS = Path(__file__).parent / "prompts"
-"""The folders of the prompts of judges that several benchmarks have."""
+PROMPTS = Path(__file__).parent / "prompts"  # The folders of the prompts of judges that several benchmarks have
 _MAX_ATTEMPTS = 2
+Followed: TypeAlias = Literal["published", "paper", "official-code"]
+"""The protocol that is followed: `published` where a paper and its published code do not differ."""
+_PUBLISHED_FORMATS = (b"\x89PNG", b"\xff\xd8")  # How the files begin that published scripts look for: PNG and JPEG
+_YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 
-GRID = 28
-"""Models that answer in pixels split images into patches of this size, and rescale what does not fit."""
+GRID = 28  # Models that answer in pixels split images into patches of this size, and rescale what does not fit
 MAX_PIXELS = 1280 * GRID * GRID
-MAX_SIDE = 1512
-"""Some service would scale larger images down on the way, without a notice."""
-
+MAX_SIDE = 1512  # Some service would scale larger images down on the way, without a notice
 _PLACEHOLDER = "{picture}"
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
-_PNG_COMPRESSION = -1
-"""The default of Pillow: cached answers are found again by the bytes that were sent."""
+_PNG_COMPRESSION = -1  # The default of Pillow: cached answers are found again by the bytes that were sent
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,11 @@ class NoValidAnswer:
 
 
 class PromptedChat:
-    """A chat model with its prompts, which users can override."""
+    """A chat model with its prompts, which users can override, and the options of its judge."""
 
-    prompt_folder: ClassVar[Path]
-    """The folder of its prompts."""
+    prompt_folder: ClassVar[Path]  # the folder of its prompts
+    rules: ClassVar[Mapping[str, Setting]]
+    """The version of the rules from answers to verdicts: raise it whenever a verdict may come out differently."""
 
     def __init__(
         self,
@@ -86,43 +89,43 @@ class PromptedChat:
 
     @property
     def name(self) -> str:
-        """The name of the chat model."""
         return self._chat.name
 
     @property
     def price(self) -> Price:
-        """The price of the chat model."""
         return price_of(self._chat)
 
     @property
     def concurrency(self) -> int:
-        """The maximum number of concurrent requests to the chat model."""
         return self._chat.concurrency
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        prompts = {setting: str(prompt) for setting, prompt in self._prompts.items()}
+        return {**self._chat.settings, **self._options, **prompts, **self.rules}
+
+    def _no_answer(self, reply: Unanswered, raw: Sequence[str], cost: float | None) -> NoValidAnswer:
+        reason, detail = explain_unanswered(reply)
+        return NoValidAnswer(reason, f"{self.name} {detail}", tuple(filter(None, raw)), cost)
 
 
 class ChatJudge(PromptedChat):
     """Base class for judges and grounders that query a chat model and retry once after an invalid answer."""
 
-    retry_prompt: ClassVar[str]
-    """The prompt that reports a `{problem}` with an answer and asks again."""
+    retry_prompt: ClassVar[str]  # the prompt that reports a `{problem}` with an answer and asks again
     rules: ClassVar[Mapping[str, Setting]] = {"judging_rules": 1}
-    """The version of the rules from answers to verdicts: raise it whenever a verdict may come out differently."""
-    image_position: ClassVar[ImagePosition] = "first"
-    """Where the image goes in a prompt without a placeholder for it."""
+    image_position: ClassVar[ImagePosition] = "first"  # the place of the image in a prompt without a placeholder for it
 
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, the judging options, the prompts and the rules version."""
-        return {
-            **self._chat.settings,
-            **self._options,
-            **{setting: str(prompt) for setting, prompt in self._prompts.items()},
-            "prompt_again": str(self._texts[self.retry_prompt]),
-            **self.rules,
-        }
+    def __init__(
+        self,
+        chat: ChatModel,
+        options: Mapping[str, Setting],
+        prompts: Mapping[str, str],
+        own_prompts: Path | None = None,
+    ) -> None:
+        super().__init__(chat, options, {**prompts, "prompt_again": self.retry_prompt}, own_prompts)
 
     async def _encode(self, image: LoadedImage, *, on_grid: bool = False) -> ChatImage:
-        """Encode the image in a worker thread to avoid blocking the event loop."""
         return await asyncio.to_thread(encode_image, image, on_grid=on_grid)
 
     async def _ask(
@@ -144,16 +147,13 @@ class ChatJudge(PromptedChat):
             cost = total_cost((cost, reply.cost))
             raw.append(reply.raw)
             if isinstance(reply, Unanswered):
-                reason, detail = explain_unanswered(reply)
-                return NoValidAnswer(reason, f"{self.name} {detail}", tuple(filter(None, raw)), cost)
+                return self._no_answer(reply, raw, cost)
             problem = await read_aside(len(reply.raw), find_problem, reply.value)
             if problem is None:
                 return ValidAnswer(reply.value, tuple(raw), reply.served, cost, reply.p_yes)
             # The conversation goes on, which makes it a new request: a cached answer would be of no use here.
-            messages += [
-                Message("assistant", (reply.raw,)),
-                Message("user", (self._texts[self.retry_prompt].fill({"problem": problem}),)),
-            ]
+            again = self._prompts["prompt_again"].fill({"problem": problem})
+            messages += [Message("assistant", (reply.raw,)), Message("user", (again,))]
         note_waste()
         forget = getattr(self._chat, "forget", None)
         if forget is not None:  # so that a resumed run asks anew
@@ -161,6 +161,91 @@ class ChatJudge(PromptedChat):
                 await forget(messages[:end], answer_type)
         detail = f"{self.name} answered twice what cannot be: {problem}"
         return NoValidAnswer("not understood", detail, tuple(raw), cost)
+
+
+class PublishedJudge(PromptedChat):
+    """Base class for judges that follow published scripts.
+
+    What the published scripts take for an answer counts as they count it. What they leave out of their totals, or count
+    as a fail because no answer came, is `Unscored`.
+    """
+
+    rules: ClassVar[Mapping[str, Setting]] = {"protocol_rules": 1}
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        protocol: Followed,
+        prompts: Mapping[str, str],
+        own_prompts: Path | None = None,
+        options: Mapping[str, Setting] | None = None,
+    ) -> None:
+        super().__init__(chat, {"protocol": protocol, **(options or {})}, prompts, own_prompts)
+        self._protocol = protocol
+
+    @property
+    def as_code(self) -> bool:
+        """Whether the published code takes precedence over the paper."""
+        return self._protocol != "paper"
+
+    def _label(self, prompt: Prompt, label: str) -> str | None:
+        """Return the media type declared by a published script if its request is reproduced exactly, else None.
+
+        That is so with the authors' text, and a server of the kind that they asked: others check the type.
+        """
+        return label if prompt.origin and self._chat.name.startswith("openai/") else None
+
+    async def _ask(
+        self, messages: Sequence[Message], answer_type: type[PublishedAnswerType]
+    ) -> Answered[PublishedAnswerType] | NoValidAnswer:
+        """Query the chat model and return its answer, or `NoValidAnswer` if there is none."""
+        reply = await self._chat.ask(messages, answer_type)
+        return reply if isinstance(reply, Answered) else self._no_answer(reply, (reply.raw,), reply.cost)
+
+
+async def attach_image(image: LoadedImage, label: str | None = None) -> Attachment:
+    """Encode an image as an attachment, in a worker thread to avoid blocking the event loop."""
+    if label is not None and image.data.startswith(_PUBLISHED_FORMATS):
+        return Attachment(image.data, label)
+    return (await asyncio.to_thread(encode_image, image)).attachment
+
+
+def system_and_user(prompt: Prompt, values: Mapping[str, str]) -> tuple[str, str]:
+    """Split a prompt at the `[user]` line, and return the filled system and user messages.
+
+    Blanks at their ends are part of a text of the authors, and of no other.
+    """
+    system, separator, user = prompt.text.partition(USER_LINE)
+    parts = (system, user) if prompt.origin else (system.strip(), user.strip())
+    first, second = (replace(prompt, text=part).fill(values) for part in parts)
+    return (first, second) if separator else ("", first)
+
+
+class WordAnswer(TextAnswer):
+    """One word, or whatever was said in its place.
+
+    Attributes:
+        text: all of it.
+    """
+
+    text: str
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Wrap the text unchanged."""
+        return cls(text=text)
+
+    def is_yes(self, *, as_code: bool) -> bool:
+        """Return whether the answer is yes."""
+        return "Yes" in self.text if as_code else _YES.match(self.text) is not None
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON text, raising `ValueError` if it is invalid or nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
 
 
 def check_option(option: str, value: str, values: Sequence[str]) -> None:

@@ -22,12 +22,9 @@ from formalimg.logic.syntax import atoms
 from formalimg.types import ChatModel, Item, Part, Unscored, Verdict
 
 ClauseAnswerForm: TypeAlias = Literal["each clause", "published"]
-ANSWERS: tuple[ClauseAnswerForm, ...] = get_args(ClauseAnswerForm)
-"""The forms of answer that can be asked for."""
-
+ANSWERS: tuple[ClauseAnswerForm, ...] = get_args(ClauseAnswerForm)  # The forms of answer that can be asked for
 Decider: TypeAlias = Literal["verdict", "clauses"]
-DECIDERS: tuple[Decider, ...] = get_args(Decider)
-"""What can decide whether an image passes."""
+DECIDERS: tuple[Decider, ...] = get_args(Decider)  # What can decide whether an image passes
 
 # Answer types. Models are sent their names, fields and docstrings as a JSON schema. They are strict: a word in place of
 # true or false is not an answer.
@@ -100,11 +97,9 @@ class ClauseJudge(ChatJudge):
         self._allow_unknown = decide == "verdict" or not is_published
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of requests per image of this item."""
         return 0 if isinstance(find_formula(item), Unscored) else 1
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image satisfies the item's formula."""
         spec = find_formula(item)
         if isinstance(spec, Unscored):
             return spec

@@ -52,7 +52,6 @@ class DrawnJudge:
     concurrency = os.cpu_count() or 1
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the scene stored in the image satisfies the item."""
         # Decoding the digest and deciding take some milliseconds: other images should not wait for it.
         return await asyncio.to_thread(judge_drawing, item, image)
 

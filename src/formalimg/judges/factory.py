@@ -14,9 +14,8 @@ from formalimg.judges.scene_judge import LayoutJudge, PublishedLayoutJudge, Scen
 from formalimg.types import Grounder, Judge
 
 if TYPE_CHECKING:
-    from formalimg.judges.published_protocol import Followed
-    from formalimg.judges.text_judge import TextJudge
-    from formalimg.judges.text_match import Comparison
+    from formalimg.judges.chat_judge import Followed
+    from formalimg.judges.text_judge import Comparison, TextJudge
     from formalimg.models.registry import Provider
     from formalimg.types import ChatModel
 
@@ -26,17 +25,14 @@ PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 `paper` and `official-code` say it where the two differ."""
 
 ICONS = "builtin/icons"
-DRAWN = "builtin/drawn"
-"""Goes by the scene that drawings of the built-in models carry."""
+DRAWN = "builtin/drawn"  # Goes by the scene that drawings of the built-in models carry
 DETECTORS = "detector/"
 """Names that begin with this are detectors: `detector/coco` for photographs, else open-vocabulary ones."""
 COCO = f"{DETECTORS}coco"
-OCR = "ocr/"
-"""Names that begin with this are text readers."""
+OCR = "ocr/"  # Names that begin with this are text readers
 TEXT_READER = f"{OCR}rapidocr"
 
-GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
-"""Options that say how a chat model is asked for boxes."""
+GROUNDER_OPTIONS = ("requests", "boxes", "prompts")  # Options that say how a chat model is asked for boxes
 TEXT_OPTIONS = ("reader", "compare", "tolerance")
 """Options that say which reader answers questions for text, and how strings are compared."""
 JUDGE_OPTIONS = (*GROUNDER_OPTIONS, *TEXT_OPTIONS, "decide", "answers", "persona", "zeroing", "grounder")
@@ -82,7 +78,18 @@ def open_judge(
         choices = f"{', '.join(profiles)} or {last}"
         raise FormalimgError(f"{suite} has profiles in place of protocols: give -J profile={choices}")
     if name == DRAWN and protocol == "default":
-        return _open_drawn_judge(suite, options)
+        if options:
+            raise FormalimgError(f"{DRAWN} has no options, but {', '.join(options)} was given")
+        from formalimg.judges.drawn_judge import DrawnJudge
+
+        judge = benchmark.adapt_drawn_judge(DrawnJudge())
+        if judge is None:
+            suites = [benchmark for benchmark in map(get_suite, suite_names()) if benchmark.world]
+            worlds = ", ".join(benchmark.name for benchmark in suites if benchmark.adapt_drawn_judge(DrawnJudge()))
+            raise FormalimgError(
+                f"{DRAWN} knows what drawings show, and {suite} has none ({worlds} do): name a chat model"
+            )
+        return judge
     return benchmark.open_judge(name, options or {}, protocol)
 
 
@@ -99,7 +106,7 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
         FormalimgError: if there is none, or an option is wrong.
     """
     # Each is imported here, so that others start faster.
-    _refuse_reader(name)
+    _refuse_text_reader(name)
     if name == ICONS:
         if options:
             raise FormalimgError(f"{ICONS} has no options, but {', '.join(options)} was given")
@@ -131,43 +138,34 @@ def list_grounders() -> list[Provider]:
     from formalimg.judges.rapidocr import open_rapidocr
     from formalimg.models.registry import Provider, requirements_of
 
-    networks = "+".join(files.network.name for files in find_installed_networks() if files.network)
+    networks = "+".join(files.network for files in find_installed_networks())
     by = f" by {networks}" if networks else ""
     icons = "The icons that built-in models draw; what draws anything else needs another judge."
     coco = f"The 80 classes of COCO in photographs{by}, on a CPU; -J network=NAME or weights=FILE takes others."
     detectors = "An object detector in a folder or on the Hugging Face hub, run here: detector/FOLDER or …/OWNER/NAME."
     text = "Text in images: Latin letters, digits and Chinese, on a CPU. Judges quoted text in prompts."
-    missing = {
-        "detector": tuple(requirements_of(open_detector).missing()),
-        TEXT_READER: tuple(requirements_of(open_rapidocr).missing()),
-    }
+    detector_parts = tuple(requirements_of(open_detector).missing())
+    reader_parts = tuple(requirements_of(open_rapidocr).missing())
     return [
         Provider(ICONS, False, False, "formalimg", (icons,), (), finds=True),
         Provider(COCO, False, False, "formalimg", (coco,), missing_parts(), finds=True),
-        Provider("detector", False, False, "formalimg", (detectors,), missing["detector"], finds=True),
-        Provider(TEXT_READER, False, False, "formalimg", (text,), missing[TEXT_READER], reads=True),
+        Provider("detector", False, False, "formalimg", (detectors,), detector_parts, finds=True),
+        Provider(TEXT_READER, False, False, "formalimg", (text,), reader_parts, reads=True),
     ]
 
 
-def open_text_reader(name: str, options: Mapping[str, str] | None = None) -> TextReader:
-    """Open a text reader by name; the only one is `ocr/rapidocr`."""
-    if name != TEXT_READER:
-        raise FormalimgError(f"there is no text reader {name}: known is {TEXT_READER}")
-    from formalimg.judges.rapidocr import open_rapidocr
-
-    return open_rapidocr(options or {})
-
-
 def open_text_judge(name: str, options: Mapping[str, str] | None = None) -> TextJudge:
-    """Open a text judge that uses the given text reader."""
+    """Open a text judge that uses the text reader with this name; the only one is `ocr/rapidocr`."""
+    from formalimg.judges.rapidocr import open_rapidocr
     from formalimg.judges.text_judge import TextJudge
     from formalimg.models.options import Options
 
     reader_options = dict(options or {})
-    judge_options = {key: reader_options.pop(key) for key in TEXT_OPTIONS[1:] if key in reader_options}
-    values = Options(name, judge_options)
+    values = Options(name, {key: reader_options.pop(key) for key in TEXT_OPTIONS[1:] if key in reader_options})
     compare, tolerance = values.text("compare", "loose"), values.number("tolerance", 0.0, minimum=0, maximum=1)
-    return TextJudge(open_text_reader(name, reader_options), compare=cast("Comparison", compare), tolerance=tolerance)
+    if name != TEXT_READER:
+        raise FormalimgError(f"there is no text reader {name}: known is {TEXT_READER}")
+    return TextJudge(open_rapidocr(reader_options), compare=cast("Comparison", compare), tolerance=tolerance)
 
 
 def take_text_judge(options: dict[str, Any]) -> TextJudge | None:
@@ -180,27 +178,12 @@ def take_text_judge(options: dict[str, Any]) -> TextJudge | None:
     return None if name is None else open_text_judge(name, text_options)
 
 
-def _refuse_reader(name: str) -> None:
+def _refuse_text_reader(name: str) -> None:
     if name.startswith(OCR):
         raise FormalimgError(
             f"{name} reads text only, and cannot judge this by itself: name a chat model, or a detector, and give "
             f"-J reader={name} with `score` or with question graphs"
         )
-
-
-def _open_drawn_judge(suite: str, options: Mapping[str, str] | None) -> Judge:
-    if options:
-        raise FormalimgError(f"{DRAWN} has no options, but {', '.join(options)} was given")
-    from formalimg.judges.drawn_judge import DrawnJudge
-
-    drawn = DrawnJudge()
-    judge = get_suite(suite).adapt_drawn_judge(drawn)
-    if judge is None:
-        worlds = ", ".join(
-            name for name in suite_names() if get_suite(name).world and get_suite(name).adapt_drawn_judge(drawn)
-        )
-        raise FormalimgError(f"{DRAWN} knows what drawings show, and {suite} has none ({worlds} do): name a chat model")
-    return judge
 
 
 def open_prompt_judge(
@@ -211,8 +194,6 @@ def open_prompt_judge(
 
     if isinstance(judge, Grounder):
         return PromptJudge(SceneJudge(judge, "boxes"), by_text)
-    from formalimg.judges.base import TextReader
-
     if isinstance(judge, TextReader):
         from formalimg.judges.text_judge import TextJudge
 
@@ -238,7 +219,7 @@ def require_chat(
             f"there is no judge for {suite} that works offline: name a chat model that can see, as in "
             f"--judge gemini/gemini-3-pro-preview{advice}"
         )
-    _refuse_reader(name)
+    _refuse_text_reader(name)
     if name == DRAWN:
         raise FormalimgError(f"{DRAWN} asks nobody, {why_not}: name a chat model")
     if name == ICONS or name.startswith(DETECTORS):
@@ -253,26 +234,22 @@ def open_chat(
     user: str,
     choices: Mapping[str, tuple[str, ...]],
 ) -> tuple[ChatModel, dict[str, Any]]:
-    """Open a chat model, and return it with the options that belong to the judge.
-
-    Values of several words have hyphens on a command line, so that they need no quotes: per-class for per class.
-    """
+    """Open a chat model, and return it with the options that belong to the judge."""
     from formalimg.models.registry import open_chat_model
 
-    _refuse_reader(name)
+    _refuse_text_reader(name)
     model_options = dict(options or {})
     for key in JUDGE_OPTIONS:
         if key in model_options and key not in own_keys:
             keys = ", ".join(own_keys)
             raise FormalimgError(f"{user} has no option {key!r}: it knows {keys}, and those of the model")
     judge_options: dict[str, Any] = {key: model_options.pop(key) for key in own_keys if key in model_options}
-    for key, values in choices.items():
-        if key in judge_options:
-            by_slug = {value.replace(" ", "-"): value for value in values}
-            slug = judge_options[key].replace(" ", "-")
-            if slug not in by_slug:
-                raise FormalimgError(f"unknown {key} {judge_options[key]!r}: known are {', '.join(by_slug)}")
-            judge_options[key] = by_slug[slug]
+    for key in choices.keys() & judge_options.keys():
+        by_slug = {value.replace(" ", "-"): value for value in choices[key]}
+        slug = judge_options[key].replace(" ", "-")
+        if slug not in by_slug:
+            raise FormalimgError(f"unknown {key} {judge_options[key]!r}: known are {', '.join(by_slug)}")
+        judge_options[key] = by_slug[slug]
     if "prompts" in judge_options:
         judge_options["prompts"] = Path(judge_options["prompts"])
     return open_chat_model(name, model_options), judge_options
@@ -289,18 +266,15 @@ def open_published_chat(
     max_tokens: int | None = None,
     top_p: float | None = None,
 ) -> tuple[ChatModel, Followed, dict[str, Any]]:
-    """Open a chat model for a published protocol, with its sampling options and the authors' prompts.
-
-    The texts of the authors are used where they have been pulled, unless the user names others.
-    """
-    from formalimg.benchmarks.download.texts import pulled_texts
+    """Open a chat model for a published protocol, with its sampling options and the authors' prompts."""
+    from formalimg.benchmarks.download.texts import find_pulled_texts
     from formalimg.models.options import sampling_options
 
     name = require_chat(suite, name, f"and the protocol {protocol} asks a chat model")
     sampling = sampling_options(name, temperature=temperature, max_tokens=max_tokens, top_p=top_p)
     user = f"{suite} with the protocol {protocol}"
     chat, judge_options = open_chat(name, {**sampling, **options}, own_keys, user, {})
-    texts = pulled_texts(get_suite(suite).source)
+    texts = find_pulled_texts(get_suite(suite).source)
     if texts is not None:
         judge_options.setdefault("prompts", texts)
     return chat, "paper" if protocol == "paper" else "official-code", judge_options

@@ -13,8 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.clause_sentences import JudgedScene, SceneSentence, parse_clause
-from formalimg.judges.scene_phrases import ScenePhrases
+from formalimg.judges.clause_sentences import JudgedScene, ScenePhrases, SceneSentence, parse_clause
 from formalimg.language.lexicon import WordingError, lexicon_of, with_classes
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.parser import try_parse
@@ -26,8 +25,7 @@ from formalimg.types import Benchmark, Part, Unscored, Verdict
 
 _TOGETHER = "not all that is asked of the objects holds at once"
 _NO = "the judge says no"
-_ANSWERED = 0.5
-"""Where questions have probabilities, an answer is the right one from this on."""
+_ANSWERED = 0.5  # Where questions have probabilities, an answer is the right one from this on
 
 
 class FailureSentence(NamedTuple):
@@ -75,7 +73,6 @@ def find_failed_parts(verdict: Verdict) -> list[int]:
 def _explain_part(
     verdict: Verdict, number: int, suite: Benchmark, formula: str, scene: JudgedScene | None
 ) -> Iterable[SceneSentence]:
-    """Return the sentences that explain a failed part."""
     part = verdict.parts[number]
     if formula and part.name.startswith("("):
         return (scene is not None and scene.sentences(number)) or [_explain_clause(part, formula, suite, scene)]
@@ -168,7 +165,7 @@ def clause_words(clause: str, formula: str, suite: Benchmark) -> str:
 @lru_cache(maxsize=4096)
 def _word_clause(clause: str, formula: str, vocabulary: str) -> str:
     """Return the cached English wording of a clause, or an empty string if it has none."""
-    from formalimg.language.clause_sentence import clause_in_words  # here, because scenes explain most failures
+    from formalimg.language.realization import clause_in_words  # here, because scenes explain most failures
 
     try:
         return clause_in_words(clause, formula, vocabulary).removesuffix(".")

@@ -145,7 +145,6 @@ class GroundingFileJudge:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The digest of the files, the semantics of `forall` or the protocol, and the rules version."""
         if self.is_published:
             return {"files": self.folder.digest, "protocol": "published", "protocol_rules": 1}
         return {
@@ -156,7 +155,6 @@ class GroundingFileJudge:
         }
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the objects in the grounding file satisfy the item's formula."""
         if not isinstance(item.spec, FormulaSpec):
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
         path = self._file(item.id, image)
@@ -220,6 +218,5 @@ def _file_names(item: str, sample: int) -> tuple[str, ...]:
 
 
 def _model_name(folder: Path) -> str:
-    """Return the model name from the path of a folder with grounding files."""
     parts = [part for part in folder.resolve().parts if part not in ("json", "grounding")]
     return parts[-1] if parts else "groundings"

@@ -54,7 +54,6 @@ def count_boxes(verdict: Verdict | Unscored) -> BoxCount | None:
 
 
 def _list_entries(data: Any, name: str) -> Sequence[Mapping[str, Any]]:
-    """Return the mappings in a list of stored data, ignoring any other entries."""
     entries = data.get(name) if isinstance(data, Mapping) else None
     return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
 

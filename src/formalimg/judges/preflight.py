@@ -7,7 +7,7 @@ judge that sees little from one that does not see at all. Answers are checked by
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,11 +39,8 @@ _BOTTLE_SCENE = Scene.of([SceneObject(BOTTLE, Box(100, 300, 300, 860), "red")])
 _OTHER_BOTTLE_SCENE = Scene.of([SceneObject(BOTTLE, Box(620, 60, 780, 500), "red")])
 _FORK_SCENE = Scene.of([SceneObject(FORK, Box(560, 120, 720, 800), "green")])
 
-_SAME_PLACE = 0.5
-"""A box that overlaps the true one by so much (intersection over union) is in the right place."""
-_NEAR = 0.06
-"""Numbers that differ by no more than this share of their range are the same numbers."""
-
+_SAME_PLACE = 0.5  # A box that overlaps the true one by so much (intersection over union) is in the right place
+_NEAR = 0.06  # Numbers that differ by no more than this share of their range are the same numbers
 _NUMBER = r"\s*(-?\d+(?:\.\d+)?)\s*"
 _FOUR_NUMBERS = re.compile(rf"\[{_NUMBER},{_NUMBER},{_NUMBER},{_NUMBER}\]")
 
@@ -154,10 +151,7 @@ class _Finding(NamedTuple):
 
 
 def needs_preflight(judge: Judge, suite: str) -> bool:
-    """Return whether a judge needs a pre-flight check, because it calls a chat model, detector or text reader.
-
-    Judges built from a Python function or class are their author's to test.
-    """
+    """Return whether a judge needs a pre-flight check, because it calls a chat model, detector or text reader."""
     questions, is_detector = getattr(judge, "questions", None), judge.name.startswith(DETECTORS)
     reads_text = getattr(judge, "reads_text", False)
     if questions is None and not is_detector and not reads_text:
@@ -207,54 +201,54 @@ def _check_answer(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscore
     dropped = [entry for entry in _grounder_list(answer, "dropped") if isinstance(entry, Mapping)]
     if dropped and not boxes:
         labels = ", ".join(sorted({f'"{truncate(str(entry.get("label")), 40, 10)}"' for entry in dropped}))
-        problem = (
-            "it must repeat the label it is asked for; tell it so in a prompt of your own (-J prompts=…), or "
-            + _ANOTHER
+        advice = (
+            f"it must repeat the label it is asked for; say so in a prompt of your own (-J prompts=…), or {_ANOTHER}"
         )
-        return _Finding(False, (), f"answered with other labels: {labels}", problem)
-    numbers = list(_written_boxes(answer))
+        return _Finding(False, (), f"answered with other labels: {labels}", advice)
+    numbers = [
+        tuple(map(float, match.groups()))
+        for entry in _grounder_list(answer, "answers")
+        for text in _raw_texts(entry)
+        for match in _FOUR_NUMBERS.finditer(text)
+    ]
     if isinstance(answer, Unscored):
         return _check_convention(judge, drawing, numbers) or _explain_unscored(judge, answer, has_boxes=bool(numbers))
-    if drawing.text:  # a text reader is to read it without an error
-        holds = tuple(part.score == 1 for part in answer.parts)
-        problem = "" if holds == drawing.answers else f"install it again, or {_ANOTHER}"
-        return _Finding(holds == drawing.answers, holds, answer.parts[0].reason, problem)
     if drawing.answers:
-        holds = tuple(part.score >= 0.5 for part in answer.parts)
-        text = f"says {', '.join('yes' if yes else 'no' for yes in holds) or 'nothing'}"
-        return _Finding(holds == drawing.answers, holds, text)
+        holds = tuple(part.score >= (1 if drawing.text else 0.5) for part in answer.parts)
+        text, advice = f"says {', '.join('yes' if yes else 'no' for yes in holds) or 'nothing'}", ""
+        if drawing.text:  # a text reader is to read it without an error
+            text, advice = answer.parts[0].reason, f"install it again, or {_ANOTHER}"
+        is_right = holds == drawing.answers
+        return _Finding(is_right, holds, text, "" if is_right else advice)
     if any(box_overlap(box, drawing.box) >= _SAME_PLACE for box in boxes):
         return _Finding(True, tuple(boxes), "found it")
     text = f"found it at {_format_box(boxes[0])}, not at {_format_box(drawing.box)}" if boxes else "found nothing"
     return _check_convention(judge, drawing, numbers) or _Finding(False, tuple(boxes), text)
 
 
-def _check_convention(judge: Judge, drawing: KnownDrawing, written: Sequence[Sequence[float]]) -> _Finding | None:
-    """Return a finding if the answer's boxes are in an unexpected convention, else None."""
-    convention = judge.settings.get("boxes")
-    if not isinstance(convention, str):  # no boxes, or as published, where the way is part of the protocol
+def _check_convention(judge: Judge, drawing: KnownDrawing, boxes: Sequence[Sequence[float]]) -> _Finding | None:
+    option = judge.settings.get("boxes")
+    if not isinstance(option, str):  # no boxes, or as published, where the way is part of the protocol
         return None
-    mismatch = other_convention(box_convention(judge.name, convention), drawing.box, written)
+    mismatch = other_convention(box_convention(judge.name, option), drawing.box, boxes)
     return None if mismatch is None else _Finding(False, (), *mismatch)
 
 
-def other_convention(asked: BoxConvention, true: Box, written: Sequence[Sequence[float]]) -> tuple[str, str] | None:
+def other_convention(requested: BoxConvention, true: Box, boxes: Sequence[Sequence[float]]) -> tuple[str, str] | None:
     """Return a problem and advice if a box matches the true box in another convention, else None."""
     for convention in box_conventions():
         span = convention.span or SIZE
         numbers = convention.write(true, SIZE, SIZE)
-        across, down = (true.xmax - true.xmin) * span / 1000, (true.ymax - true.ymin) * span / 1000
-        for box in written:
-            if convention.name != asked.name and _is_near(box, numbers, span):
-                return (
-                    f"wrote the box {_format_box(box)} in {convention.name}, but was asked for {asked.name}",
-                    f"give the judge the option -J boxes={convention.name}",
-                )
-            if convention.order[0] == "xmin" and _is_near(box, (*numbers[:2], across, down), span):
-                return (
-                    f"wrote the box {_format_box(box)} as x, y, width, height, but was asked for {asked.name}",
-                    "formalimg reads corners only; ask for them in a prompt of your own (-J prompts=…), or " + _ANOTHER,
-                )
+        sides = ((true.xmax - true.xmin) * span / 1000, (true.ymax - true.ymin) * span / 1000)
+        for box in boxes:
+            if convention.name != requested.name and _is_near(box, numbers, span):
+                form, advice = f"in {convention.name}", f"give the judge the option -J boxes={convention.name}"
+            elif convention.order[0] == "xmin" and _is_near(box, (*numbers[:2], *sides), span):
+                form = "as x, y, width, height"
+                advice = f"formalimg reads corners only; ask for them in your own prompt (-J prompts=…), or {_ANOTHER}"
+            else:
+                continue
+            return f"wrote the box {_format_box(box)} {form}, but was asked for {requested.name}", advice
     return None
 
 
@@ -263,7 +257,6 @@ def _is_near(box: Sequence[float], numbers: Sequence[float], span: float) -> boo
 
 
 def _explain_unscored(judge: Judge, answer: Unscored, *, has_boxes: bool) -> _Finding:
-    """Return the finding for an unscored answer, with advice for the user."""
     # The judge names itself in the middle of its message, after what it was asked for.
     message = truncate(" ".join(answer.detail.rpartition(f"{judge.name} ")[2].split()), 200, 60) or answer.reason
     if judge.name.startswith(DETECTORS):
@@ -283,13 +276,9 @@ def _grounder_list(answer: Verdict | Unscored, name: str) -> list[Any]:
     return entries if isinstance(entries, list) else []
 
 
-def _written_boxes(answer: Verdict | Unscored) -> Iterator[tuple[float, ...]]:
-    """Yield all boxes in a model's raw answers."""
-    for entry in _grounder_list(answer, "answers"):
-        raw = entry.get("raw") if isinstance(entry, Mapping) else entry
-        for text in raw if isinstance(raw, list) else [raw]:
-            if isinstance(text, str):
-                yield from (tuple(map(float, numbers.groups())) for numbers in _FOUR_NUMBERS.finditer(text))
+def _raw_texts(entry: object) -> list[str]:
+    raw = entry.get("raw") if isinstance(entry, Mapping) else entry
+    return [text for text in (raw if isinstance(raw, list) else [raw]) if isinstance(text, str)]
 
 
 def _format_box(numbers: Sequence[float]) -> str:

@@ -32,12 +32,10 @@ class PromptJudge:
 
     @property
     def name(self) -> str:
-        """The name of the formula judge."""
         return self.by_formula.name
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of both judges, prefixed with `formula.` or `questions.` where they differ."""
         formula = self.by_formula.settings
         questions = {} if self.by_questions is None else self.by_questions.settings
         shared = {key: value for key, value in formula.items() if key in questions and questions[key] == value}
@@ -49,11 +47,9 @@ class PromptJudge:
 
     @property
     def concurrency(self) -> int:
-        """The maximum number of concurrent images that both judges allow."""
         return min(judge.concurrency for judge in (self.by_formula, self.by_questions) if judge is not None)
 
     def questions(self, item: Item[object]) -> int:
-        """Return the maximum number of requests per image of this item."""
         formula = _formula_item(item)
         judged: list[tuple[Judge, Item[Any]]] = [(self.by_formula, formula)] if formula is not None else []
         if isinstance(item.spec, QuestionSpec) and item.spec.questions and self.by_questions is not None:
@@ -68,7 +64,6 @@ class PromptJudge:
         return getattr(getattr(self.by_formula, "grounder", None), "classes", ())
 
     def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
-        """Return the classes in the item's formula that the grounder cannot find, which leave it unscored."""
         formula = _formula_item(item)
         unknown = getattr(self.by_formula, "unknown_classes", None)
         return unknown(formula) if unknown and formula is not None else ()
@@ -80,11 +75,9 @@ class PromptJudge:
 
     @property
     def price(self) -> Price:
-        """The price of the formula judge."""
         return price_of(self.by_formula)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image shows what the prompt asks for."""
         spec, formula = item.spec, _formula_item(item)
         if not isinstance(spec, QuestionSpec) or formula is None:
             return await self._judge_questions(item, image)
@@ -132,7 +125,6 @@ def _combine_verdicts(formula: Verdict, questions: Verdict) -> Verdict:
 
 
 def _formula_item(item: Item[object]) -> Item[FormulaSpec] | None:
-    """Return a copy of the item with only its formula, or None if there is none."""
     spec = item.spec
     if not isinstance(spec, QuestionSpec) or spec.formula is None:
         return None

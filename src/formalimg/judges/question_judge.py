@@ -8,17 +8,18 @@ failed, as in evaluations by scene graphs, so that a score cannot rise by showin
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, NamedTuple, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from formalimg._util.text import truncate
-from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, Zeroing
+from formalimg.benchmarks.questions.spec import COUNT_WORDS, GraphQuestion, QuestionSpec, Zeroing
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import (
@@ -26,20 +27,24 @@ from formalimg.judges.chat_judge import (
     ChatImage,
     ChatJudge,
     NoValidAnswer,
+    PublishedJudge,
     ValidAnswer,
+    WordAnswer,
+    attach_image,
     check_option,
     numbering_problem,
     total_cost,
 )
 from formalimg.judges.text_judge import TextJudge, put_text_beside
+from formalimg.models.base import Answered, Message
 from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
 
 QuestionRequests: TypeAlias = Literal["each question", "all at once"]
-REQUESTS: tuple[QuestionRequests, ...] = get_args(QuestionRequests)
-"""How several questions can be asked."""
-
-_IGNORED = " \t\n\r\f\v\"'`“”‘’"
-"""Blanks, quotes and a full stop around the word are ignored; nothing else is."""
+REQUESTS: tuple[QuestionRequests, ...] = get_args(QuestionRequests)  # How several questions can be asked
+_FIRST_WORD = re.compile(r"[^\W_]+")
+_THOUGHTS_END = "</think>"
+_MAX_TOKENS = 16
+_IGNORED = " \t\n\r\f\v\"'`“”‘’"  # Blanks, quotes and a full stop around the word are ignored; nothing else is
 
 # Answer types. Models are sent their names, fields and docstrings as a JSON schema, which names the two words, so that
 # servers with constrained decoding give nothing else. Others may write anything, so the types accept any word, and the
@@ -134,7 +139,6 @@ class YesNoJudge(ChatJudge):
         self._semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
     async def _request_all(self, image: ChatImage, groups: Sequence[Sequence[AskedQuestion]]) -> list[QuestionRequest]:
-        """Send several requests concurrently."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 sent = [tasks.create_task(self._request(image, questions)) for questions in groups]
@@ -247,16 +251,13 @@ class QuestionGraphJudge(YesNoJudge):
 
     @property
     def chat(self) -> ChatModel:
-        """The chat model that answers the questions."""
         return self._chat
 
     def questions(self, item: Item[object]) -> int:
-        """Return the maximum number of requests per image of this item."""
         count = len(item.spec.questions) if isinstance(item.spec, QuestionSpec) else 0
         return count if self._one_by_one else min(1, count)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether every question about the image has its expected answer."""
         spec = item.spec
         if not isinstance(spec, QuestionSpec) or not spec.questions:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
@@ -288,7 +289,6 @@ class QuestionGraphJudge(YesNoJudge):
         return graph_verdict(spec, parts, verdict)
 
     def _is_next(self, question: GraphQuestion, parts: Mapping[str, Part], spec: QuestionSpec) -> bool:
-        """Return whether a question is to be asked in the next round."""
         if question.id in parts:
             return False
         if not self._one_by_one or spec.zeroing == "direct":
@@ -325,3 +325,93 @@ def graph_verdict(spec: QuestionSpec, answered: Mapping[str, Part], verdict: Ver
     evidence = {**verdict.evidence, "skipped": skipped} if skipped else verdict.evidence
     passed = not failed_by and all(met.get(question.id, False) for question in spec.questions)
     return replace(verdict, passed=passed, parts=tuple(parts), evidence=evidence)
+
+
+# --- questions in one word
+
+
+class WordJudge(PublishedJudge):
+    """Base class for judges that ask a chat model one question per request, to be answered in one word.
+
+    The score of a part is 1 if the first word of the answer is the expected one, and else 0; its `p_yes` is the
+    probability of the expected answer, if the server reports log-probabilities: the sum over the first tokens of its
+    spellings. An image passes if every answer is the expected one. One user message, the image before the text.
+    Evidence, all plain data:
+
+    - `answers`: for each request, the question (`asked`), the answer that is good (`expected`), and the answer, word
+      for word (`raw`);
+    - `served`: what was actually used by the last request, as far as the provider says.
+    """
+
+    prompt: ClassVar[str]
+    """The prompt that each question is sent with."""
+
+    def __init__(
+        self, chat: ChatModel, prompts: Path | None = None, options: Mapping[str, Setting] | None = None
+    ) -> None:
+        super().__init__(chat, "published", {"prompt": self.prompt}, prompts, options)
+
+    def questions(self, item: Item[object]) -> int:
+        return len(item.spec.questions) if isinstance(item.spec, QuestionSpec) else 0
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        spec = item.spec
+        if not isinstance(spec, QuestionSpec) or not spec.questions:
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+        attachment = await attach_image(image)
+        parts: list[Part] = []
+        answers: list[dict[str, object]] = []
+        cost: float | None = 0.0
+        served: Mapping[str, Setting] = {}
+        for question in spec.questions:
+            text = self._prompts["prompt"].fill({"question": question.question})
+            reply = await self._ask([Message("user", (attachment, text))], WordAnswer)
+            if isinstance(reply, Answered) and not reply.raw.strip() and not reply.first_tokens:
+                detail = f"{self.name} answered nothing"
+                reply = NoValidAnswer("not understood", detail, (reply.raw,), reply.cost)
+            cost = total_cost((cost, reply.cost))
+            raw = list(reply.raw) if isinstance(reply, NoValidAnswer) else [reply.raw]
+            answers.append({"asked": [question.question], "expected": question.expected, "raw": raw})
+            if isinstance(reply, NoValidAnswer):
+                missing = f"{len(spec.questions) - len(parts)} of {len(spec.questions)} questions have no answer"
+                detail = f"{missing} ({question.question}): {reply.detail}"
+                return Unscored(reply.reason, detail, {"answers": answers}, cost)
+            served = reply.served
+            parts.append(self._part(question, reply))
+        evidence: dict[str, object] = {"answers": answers, "served": dict(served)}
+        return Verdict(all(part.score for part in parts), tuple(parts), evidence, cost)
+
+    def _part(self, question: GraphQuestion, reply: Answered[WordAnswer]) -> Part:
+        raw, spellings = reply.raw, list_spellings(question.expected)
+        word = _FIRST_WORD.search(raw.rpartition(_THOUGHTS_END)[2])
+        is_right = word is not None and word[0].lower() in map(str.lower, spellings)
+        reason = f"{raw.strip()[:80]}, {question.expected} is expected"
+        chance = self._chance(question, reply)
+        return Part(question.question, question.category, float(is_right), question.weight, reason=reason, p_yes=chance)
+
+    def _chance(self, question: GraphQuestion, reply: Answered[WordAnswer]) -> float | None:
+        """Return the probability of the expected answer, or None if the server reports no log-probabilities."""
+        return probability_of(reply.first_tokens, question.expected)
+
+
+def list_spellings(expected: str) -> tuple[str, ...]:
+    """Return the accepted spellings of an expected answer: as given, capitalized, and in digits for numbers."""
+    digits = (str(COUNT_WORDS.index(expected)),) if expected in COUNT_WORDS else ()
+    return (expected, expected.capitalize(), *digits)
+
+
+def probability_of(chances: Mapping[str, float], expected: str) -> float | None:
+    """Return the probability of an expected answer from first-token probabilities, or None if there are none."""
+    return min(1.0, sum(chances.get(word, 0.0) for word in list_spellings(expected))) if chances else None
+
+
+def open_word_chat(
+    suite: str, name: str, options: Mapping[str, str], own_keys: tuple[str, ...]
+) -> tuple[ChatModel, dict[str, Any]]:
+    """Open a chat model for one-word answers, and return it with the options that belong to the judge."""
+    from formalimg.judges.factory import open_chat
+    from formalimg.models.options import logprobs_options, sampling_options
+
+    # The first token decides; a few more make the answer readable where there are no log-probabilities.
+    defaults = {**sampling_options(name, temperature=0, max_tokens=_MAX_TOKENS), **logprobs_options(name)}
+    return open_chat(name, {**defaults, **options}, own_keys, suite, {})

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 NAME = "ocr/rapidocr"
 PACKAGE = "rapidocr"
 
-CONFIDENCE = 0.5
-"""The minimum confidence of a line, which is that of the package."""
+CONFIDENCE = 0.5  # The minimum confidence of a line, which is that of the package
 
 
 class RapidOcrReader:
@@ -49,11 +48,9 @@ class RapidOcrReader:
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """The digest of the weights, and the thresholds."""
         return {"weights": _weights_digest(), "confidence": self._confidence, "enlarge": self._enlarge}
 
     async def read(self, image: LoadedImage) -> TextReading:
-        """Read the text in an image."""
         read = partial(self._read, image.pil)
         return await asyncio.get_running_loop().run_in_executor(self._thread, read)
 

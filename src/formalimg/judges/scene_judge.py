@@ -24,8 +24,7 @@ from formalimg.types import Grounder, Item, Part, Setting, Unscored, Verdict
 if TYPE_CHECKING:
     from formalimg.models.pricing import Price
 
-RULES = 1
-"""The version of the rules by which scenes are judged: raise it whenever a verdict may come out differently."""
+RULES = 1  # The version of the rules by which scenes are judged: raise it whenever a verdict may come out differently
 
 
 @dataclass(frozen=True)
@@ -49,41 +48,34 @@ class SceneJudge:
 
     @property
     def name(self) -> str:
-        """The name of the grounder."""
         return self.grounder.name
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the grounder, the semantics of `forall`, and the rules version."""
         relations: dict[str, Setting] = {} if self.relations == "recorded" else {"relations": self.relations}
         return {**self.grounder.settings, "semantics": "strict", "judging_rules": RULES, **relations}
 
     @property
     def price(self) -> Price:
-        """The price of the grounder."""
         from formalimg.models.pricing import price_of  # here, because built-in grounders have none
 
         return price_of(self.grounder)
 
     @property
     def concurrency(self) -> int:
-        """The maximum number of concurrent images that the grounder allows."""
         return self.grounder.concurrency
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of chat model requests per image of this item."""
         count = getattr(self.grounder, "questions", None)
         spec = find_formula(item) if count else None
         return count(spec.object_classes) if count and isinstance(spec, FormulaSpec) else 0
 
     def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
-        """Return the item's classes that the grounder cannot find, which leave its images unscored."""
         unknown = getattr(self.grounder, "unknown_classes", None)
         spec = find_formula(item) if unknown else None
         return unknown(spec.object_classes) if unknown and isinstance(spec, FormulaSpec) else ()
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image satisfies the item's formula."""
         spec = find_formula(item)
         if isinstance(spec, Unscored):
             return spec
@@ -158,7 +150,6 @@ class LayoutJudge:
     concurrency: int = 2
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the layout satisfies the item's formula."""
         spec = find_formula(item)
         if isinstance(spec, Unscored):
             return spec
@@ -185,7 +176,6 @@ class PublishedLayoutJudge:
     concurrency: int = 2
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the layout satisfies the item's formula."""
         if not isinstance(item.spec, FormulaSpec):
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
         try:

@@ -23,10 +23,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import NamedTuple, TypeAlias
 
+from formalimg.language.description import count_with_sign
 from formalimg.language.lexicon import WordingError
-from formalimg.language.rewriting import in_one_form, without_iff
 from formalimg.logic.prenex import Component, to_prenex
 from formalimg.logic.syntax import (
     DISTINCT,
@@ -42,13 +43,13 @@ from formalimg.logic.syntax import (
     Or,
     Variable,
     children,
+    map_children,
     subformulas,
     to_text,
 )
 from formalimg.logic.variables import bound_variables, rename_apart
 
-MAX_STEPS = 200_000
-"""Limit on the steps of a comparison; a chain of 190 objects takes some thousand."""
+MAX_STEPS = 200_000  # per comparison; a chain of 190 objects takes some thousand
 
 
 class SignedAtom(NamedTuple):
@@ -65,8 +66,7 @@ class SignedAtom(NamedTuple):
         )
 
 
-Fact: TypeAlias = frozenset[SignedAtom]
-"""Statements of which at least one holds."""
+Fact: TypeAlias = frozenset[SignedAtom]  # Statements of which at least one holds
 
 
 @dataclass(frozen=True)
@@ -84,126 +84,114 @@ class FactSet:
         return sorted(self.kinds.values()), sorted(outline)
 
 
-def is_isomorphic(left: FactSet, right: FactSet) -> bool:
+def is_isomorphic(first: FactSet, second: FactSet) -> bool:
     """Return whether some renaming of variables makes two fact sets equal."""
-    return left.outline == right.outline and _Isomorphism(left, right).succeeds()
+    return first.outline == second.outline and _Isomorphism(first, second).search()
 
 
 class _CountedFact(NamedTuple):
-    """A fact with its variables and multiplicity."""
-
     atoms: tuple[SignedAtom, ...]
     names: tuple[str, ...]
     times: int
 
     def seen_from(self, name: str, groups: Mapping[str, int]) -> tuple[tuple[SignedAtom, ...], int]:
         """Return the fact with every variable except `name` replaced by its group."""
-        marks = {other: f"?{groups[other]}" for other in self.names}
+        marks = {variable: f"?{groups[variable]}" for variable in self.names}
         marks[name] = "?"
         return tuple(sorted([atom.renamed(marks) for atom in self.atoms])), self.times
 
 
-class _Assignment(NamedTuple):
-    """A variable on the left, its candidates on the right and the length of the undo log."""
-
-    name: str
-    candidates: Iterator[str]
-    changes: int
-
-
 class _Isomorphism:
-    """Search for a variable renaming. Variables on the right are starred to refine both sides together."""
+    """Search for a variable renaming. Variables of the second side are starred to refine both sides together."""
 
-    def __init__(self, left: FactSet, right: FactSet) -> None:
-        self._left, self._right = left, right
-        self._stars = {name: f"{name}*" for name in right.kinds}
-        kinds = {**left.kinds, **{self._stars[name]: kind for name, kind in right.kinds.items()}}
+    def __init__(self, first: FactSet, second: FactSet) -> None:
+        self._first, self._second = first, second
+        self._stars = {name: f"{name}*" for name in second.kinds}
+        kinds = {**first.kinds, **{self._stars[name]: kind for name, kind in second.kinds.items()}}
         groups = {kind: number for number, kind in enumerate(dict.fromkeys(kinds.values()))}
         self._groups_of = {name: groups[kind] for name, kind in kinds.items()}
         self._sizes = Counter(self._groups_of.values())
         self._facts: dict[str, list[_CountedFact]] = {name: [] for name in kinds}
-        for fact, count in left.facts.items():
-            self._note(sorted(fact), count)
-        for fact, count in right.facts.items():
-            self._note(sorted(atom.renamed(self._stars) for atom in fact), count)
-        self._groups = len(groups)
-        self._changes: list[tuple[str, int]] = []  # what looked how before, to be taken back
+        for fact, count in first.facts.items():
+            self._add(sorted(fact), count)
+        for fact, count in second.facts.items():
+            self._add(sorted(atom.renamed(self._stars) for atom in fact), count)
+        self._group_count = len(groups)
+        self._changes: list[tuple[str, int]] = []  # the undo log: previous groups of variables
         self._steps = 0
 
-    def _note(self, atoms: list[SignedAtom], count: int) -> None:
+    def _add(self, atoms: list[SignedAtom], count: int) -> None:
         names = tuple(dict.fromkeys(name for atom in atoms for name in atom.arguments if name in self._groups_of))
         fact = _CountedFact(tuple(atoms), names, count)
         for name in names:
             self._facts[name].append(fact)
 
-    def succeeds(self) -> bool:
+    def search(self) -> bool:
         """Return whether a renaming exists."""
-        if not self._sort_out(list(self._groups_of)):
+        if not self._refine(list(self._groups_of)):
             return False
-        ties: list[_Assignment] = []
+        ties: list[tuple[str, Iterator[str], int]] = []  # a variable, its candidates and the length of the undo log
         while True:
-            name = next((name for name in self._left.kinds if self._sizes[self._groups_of[name]] > 2), None)
+            name = next((name for name in self._first.kinds if self._sizes[self._groups_of[name]] > 2), None)
             if name is not None:
-                ties.append(_Assignment(name, self._alike(name), len(self._changes)))
+                group = self._groups_of[name]
+                candidates = [star for star in self._stars.values() if self._groups_of[star] == group]
+                ties.append((name, iter(candidates), len(self._changes)))
             elif self._agrees():
                 return True
-            if not self._tie_next(ties):
+            if not self._assign_next(ties):
                 return False
 
-    def _alike(self, name: str) -> Iterator[str]:
-        groups = self._groups_of[name]
-        return (other for other in self._stars.values() if self._groups_of[other] == groups)
-
-    def _tie_next(self, ties: list[_Assignment]) -> bool:
+    def _assign_next(self, ties: list[tuple[str, Iterator[str], int]]) -> bool:
         """Assign the next candidate to the most recent variable, backtracking when none are left."""
         while ties:
-            tie = ties[-1]
-            while len(self._changes) > tie.changes:
+            name, candidates, changes = ties[-1]
+            while len(self._changes) > changes:
                 self._set_group(*self._changes.pop())
-            candidate = next(tie.candidates, None)
+            candidate = next(candidates, None)
             if candidate is None:
                 ties.pop()
                 continue
-            self._count(1)
-            self._set_apart([tie.name, candidate])
-            if self._sort_out([tie.name, candidate]):
+            self._count_steps(1)
+            self._separate([name, candidate])
+            if self._refine([name, candidate]):
                 return True
         return False
 
-    def _sort_out(self, changed: list[str]) -> bool:
+    def _refine(self, changed: list[str]) -> bool:
         """Refine the groups until they are stable. Return False if the two sides are refined differently.
 
         Only facts about variables with changed groups are compared again. If every variable has a single counterpart,
         there is nothing to refine, and `_agrees` compares all facts.
         """
         while changed and max(self._sizes.values()) > 2:
-            seen: dict[str, list[tuple[tuple[SignedAtom, ...], int]]] = defaultdict(list)
+            views: dict[str, list[tuple[tuple[SignedAtom, ...], int]]] = defaultdict(list)
             for fact in {id(fact): fact for name in changed for fact in self._facts[name]}.values():
-                self._count(len(fact.atoms) * len(fact.names))
+                self._count_steps(len(fact.atoms) * len(fact.names))
                 for name in fact.names:
-                    seen[name].append(fact.seen_from(name, self._groups_of))
+                    views[name].append(fact.seen_from(name, self._groups_of))
             parts: dict[tuple[int, object], list[str]] = defaultdict(list)
-            for name, facts in seen.items():
+            for name, facts in views.items():
                 parts[self._groups_of[name], tuple(sorted(facts))].append(name)
-            if any(2 * sum(name in self._left.kinds for name in part) != len(part) for part in parts.values()):
+            if any(2 * sum(name in self._first.kinds for name in part) != len(part) for part in parts.values()):
                 return False
             changed = []
             for (group, _), part in parts.items():
                 if len(part) < self._sizes[group]:
-                    self._set_apart(part)
+                    self._separate(part)
                     changed += part
         return True
 
-    def _count(self, steps: int) -> None:
+    def _count_steps(self, steps: int) -> None:
         self._steps += steps
         if self._steps > MAX_STEPS:
             raise WordingError("too many of its objects look alike: give some of them other classes or colors")
 
-    def _set_apart(self, names: list[str]) -> None:
+    def _separate(self, names: list[str]) -> None:
         for name in names:
             self._changes.append((name, self._groups_of[name]))
-            self._set_group(name, self._groups)
-        self._groups += 1
+            self._set_group(name, self._group_count)
+        self._group_count += 1
 
     def _set_group(self, name: str, group: int) -> None:
         self._sizes[self._groups_of[name]] -= 1
@@ -212,19 +200,11 @@ class _Isomorphism:
 
     def _agrees(self) -> bool:
         """Return whether matching variables by group makes the two sides equal."""
-        self._count(len(self._left.facts))
-        by_groups_of = {self._groups_of[star]: name for name, star in self._stars.items()}
-        names = {name: by_groups_of[self._groups_of[name]] for name in self._left.kinds}
-        facts = [(frozenset(atom.renamed(names) for atom in fact), count) for fact, count in self._left.facts.items()]
-        return all(self._right.facts[fact] == count for fact, count in facts)
-
-
-@dataclass(frozen=True)
-class _Quantified:
-    """The enclosing quantifiers of a quantifier, and the condition of its implication if it has one."""
-
-    around: tuple[str, ...]
-    guard: tuple[Formula, ...] | None
+        self._count_steps(len(self._first.facts))
+        by_group = {self._groups_of[star]: name for name, star in self._stars.items()}
+        names = {name: by_group[self._groups_of[name]] for name in self._first.kinds}
+        facts = [(frozenset(atom.renamed(names) for atom in fact), count) for fact, count in self._first.facts.items()]
+        return all(self._second.facts[fact] == count for fact, count in facts)
 
 
 def is_equivalent_as_written(one: Formula, other: Formula) -> bool:
@@ -233,77 +213,117 @@ def is_equivalent_as_written(one: Formula, other: Formula) -> bool:
     Raises:
         WordingError: if variables look so much alike that this cannot be decided with a bounded number of steps.
     """
-    left, right = _sides(one), _sides(other)
-    if len(left) != len(right):
+    first, second = _fact_sets(one), _fact_sets(other)
+    if len(first) != len(second):
         return False
-    for side in left:
-        match = next((index for index, candidate in enumerate(right) if is_isomorphic(side, candidate)), None)
+    for side in first:
+        match = next((index for index, candidate in enumerate(second) if is_isomorphic(side, candidate)), None)
         if match is None:
             return False
-        del right[match]
+        del second[match]
     return True
 
 
-def _sides(formula: Formula) -> list[FactSet]:
+# --- one form of formulas
+
+
+def _expand_iff(formula: Formula, *, positive: bool) -> Formula:
+    """Expand each `iff` as in prenex form, duplicating its quantifiers."""
+    match formula:
+        case Iff(left, right):
+            (a, not_a), (b, not_b) = (
+                (_expand_iff(side, positive=True), Not(_expand_iff(side, positive=False))) for side in (left, right)
+            )
+            if positive:
+                return And((Or((not_a, b)), Or((a, not_b))))
+            return Not(And((Or((not_a, not_b)), Or((a, b)))))
+        case Not(body):
+            return Not(_expand_iff(body, positive=not positive))
+        case Implies(antecedent, consequent):
+            condition = _expand_iff(antecedent, positive=not positive)
+            return Implies(condition, _expand_iff(consequent, positive=positive))
+        case Atom() | Count():  # a count is a literal: what is inside it is not expanded
+            return formula
+        case _:
+            return map_children(formula, lambda child: _expand_iff(child, positive=positive))
+
+
+def _normalize(formula: Formula) -> Formula:
+    """Normalize counts and expand `distinct` into atoms for all ordered pairs of variables."""
+    signed = count_with_sign(formula)
+    if signed is not None:
+        count = map_children(signed[0], _normalize)
+        return count if signed[1] else Not(count)
+    if isinstance(formula, Atom) and formula.predicate == DISTINCT:
+        return And(tuple(Atom(DISTINCT, pair) for pair in permutations(formula.arguments, 2)))
+    return formula if isinstance(formula, Atom) else map_children(formula, _normalize)
+
+
+# --- from formulas to facts
+
+
+def _fact_sets(formula: Formula) -> list[FactSet]:
     if any(isinstance(part, Iff) for part in subformulas(formula)):
         to_prenex(formula)  # refuses what would grow too large
-        formula = without_iff(formula, positive=True)
-    if any(_has_several_forms(part) for part in subformulas(formula)):  # else it stays the same object, and is known
-        formula = in_one_form(formula)
+        formula = _expand_iff(formula, positive=True)
+    parts = subformulas(formula)
+    if any(isinstance(part, Count) or (isinstance(part, Atom) and part.predicate == DISTINCT) for part in parts):
+        formula = _normalize(formula)  # otherwise it stays the same object, whose prenex form is cached
     formula = rename_apart(formula)
-    quantified: dict[str, _Quantified] = {}
-    _note_quantifiers(formula, (), quantified)
-    return [_side(component, quantified) for component in to_prenex(formula).components]
+    quantified: dict[str, tuple[tuple[str, ...], tuple[Formula, ...]]] = {}
+    _collect_quantifiers(formula, (), quantified)
+    return [_fact_set(component, quantified) for component in to_prenex(formula).components]
 
 
-def _has_several_forms(part: Formula) -> bool:
-    return isinstance(part, Count) or (isinstance(part, Atom) and part.predicate == DISTINCT)
-
-
-def _note_quantifiers(formula: Formula, around: tuple[str, ...], noted: dict[str, _Quantified]) -> None:
+def _collect_quantifiers(
+    formula: Formula, enclosing: tuple[str, ...], quantified: dict[str, tuple[tuple[str, ...], tuple[Formula, ...]]]
+) -> None:
+    """Record the enclosing quantifiers of each quantifier, and the condition of its implication if it has one."""
     if isinstance(formula, Exists | Forall):
-        implied = isinstance(formula, Forall) and isinstance(formula.body, Implies)
-        guard = _conjuncts(formula.body.antecedent) if implied and isinstance(formula.body, Implies) else None
-        noted[formula.variable.name] = _Quantified(around, guard)
-        around = (*around, formula.variable.name)
+        body = formula.body
+        guard = _conjuncts(body.antecedent) if isinstance(formula, Forall) and isinstance(body, Implies) else ()
+        quantified[formula.variable.name] = enclosing, guard
+        enclosing = (*enclosing, formula.variable.name)
     for child in children(formula):
-        _note_quantifiers(child, around, noted)
+        _collect_quantifiers(child, enclosing, quantified)
 
 
-def _side(component: Component, quantified: Mapping[str, _Quantified]) -> FactSet:
+def _fact_set(component: Component, quantified: Mapping[str, tuple[tuple[str, ...], tuple[Formula, ...]]]) -> FactSet:
     kinds: dict[str, str] = {f"?{variable}": kind for kind, variable in component.prefix}
     facts = Counter[Fact]()
     for clause in component.clauses:
-        facts[frozenset(_signed_atom(literal.atom, literal.positive) for literal in clause.literals)] += 1
+        facts[frozenset(_to_statement(literal.atom, literal.positive) for literal in clause.literals)] += 1
         for literal in clause.literals:
             if isinstance(literal.atom, Count):
-                _note_count(literal.atom, kinds, facts)
+                _add_count(literal.atom, kinds, facts)
     for kind, name in component.prefix:
-        around, guard = quantified[name].around, quantified[name].guard
-        inside = [outer for outer in around if kind == "exists" and kinds.get(f"?{outer}") == "forall"]
-        facts.update(_fact("inside", f"?{name}", f"?{outer}") for outer in inside)
-        for conjunct in guard or ():
+        enclosing, guard = quantified[name]
+        for outer in enclosing:
+            if kind == "exists" and kinds.get(f"?{outer}") == "forall":
+                facts[_inside(name, outer)] += 1
+        for conjunct in guard:
             facts[_guard_fact(conjunct, f"?{name}")] += 1
     return FactSet(kinds, facts)
 
 
-def _note_count(count: Count, kinds: dict[str, str], facts: Counter[Fact]) -> None:
+def _add_count(count: Count, kinds: dict[str, str], facts: Counter[Fact]) -> None:
     """Record the variables of a count and convert its body to facts."""
-    owner = f"?{count.variable.name}"
-    kinds[owner] = f"{count.bound} {count.number}"
-    within = SignedAtom("within", True, (owner,))
+    owner = count.variable.name
+    kinds[f"?{owner}"] = f"{count.bound} {count.number}"
+    within = SignedAtom("within", True, (f"?{owner}",))
     conjuncts, inner = _inside_exists(count.body)
     for name in inner:
         kinds[f"?{name}"] = "exists"
-        facts[_fact("inside", f"?{name}", owner)] += 1
+        facts[_inside(name, owner)] += 1
     for conjunct in conjuncts:
-        literals = [(part.body, False) if isinstance(part, Not) else (part, True) for part in _alternatives(conjunct)]
+        alternatives = conjunct.parts if isinstance(conjunct, Or) else (conjunct,)
+        literals = [(part.body, False) if isinstance(part, Not) else (part, True) for part in alternatives]
         if all(isinstance(part, Atom | Count) for part, _ in literals):
-            signed = [_signed_atom(part, sign) for part, sign in literals if isinstance(part, Atom | Count)]
+            signed = [_to_statement(part, sign) for part, sign in literals if isinstance(part, Atom | Count)]
             facts[frozenset({within, *signed})] += 1
             for part, _ in literals:
                 if isinstance(part, Count):
-                    _note_count(part, kinds, facts)
+                    _add_count(part, kinds, facts)
         else:
             kinds |= {f"?{name}": "inside a text" for name in bound_variables(conjunct)}
             facts[frozenset({within, _as_text(conjunct)})] += 1
@@ -313,17 +333,13 @@ def _inside_exists(formula: Formula) -> tuple[list[Formula], list[str]]:
     """Return the conjuncts of a formula and the variables bound by its enclosing `exists`."""
     match formula:
         case And(parts):
-            found = [_inside_exists(part) for part in parts]
-            return [part for parts_, _ in found for part in parts_], [name for _, names in found for name in names]
+            inner = [_inside_exists(part) for part in parts]
+            return [part for conjuncts, _ in inner for part in conjuncts], [n for _, names in inner for n in names]
         case Exists(variable, body):
             conjuncts, names = _inside_exists(body)
             return conjuncts, [variable.name, *names]
         case _:
             return [formula], []
-
-
-def _alternatives(formula: Formula) -> tuple[Formula, ...]:
-    return formula.parts if isinstance(formula, Or) else (formula,)
 
 
 def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
@@ -339,7 +355,7 @@ def _guard_fact(conjunct: Formula, owner: str) -> Fact:
         atom = part.body if isinstance(part, Not) else part
         if not isinstance(atom, Atom):
             return frozenset({*atoms[:1], _as_text(conjunct)})
-        atoms.append(_signed_atom(atom, part is atom))
+        atoms.append(_to_statement(atom, part is atom))
     return frozenset(atoms)
 
 
@@ -349,12 +365,12 @@ def _as_text(formula: Formula) -> SignedAtom:
     return SignedAtom(re.sub(r"\?[\w-]+", "?", text), True, tuple(re.findall(r"\?[\w-]+", text)))
 
 
-def _signed_atom(atom: Atom | Count, positive: bool) -> SignedAtom:
+def _to_statement(atom: Atom | Count, positive: bool) -> SignedAtom:
     if isinstance(atom, Count):
         return SignedAtom("count", positive, (f"?{atom.variable.name}",))
     arguments = [f"?{a.name}" if isinstance(a, Variable) else f"'{a.text}'" for a in atom.arguments]
     return SignedAtom(atom.predicate, positive, tuple(arguments))
 
 
-def _fact(text: str, *arguments: str) -> Fact:
-    return frozenset({SignedAtom(text, True, arguments)})
+def _inside(name: str, outer: str) -> Fact:
+    return frozenset({SignedAtom("inside", True, (f"?{name}", f"?{outer}"))})

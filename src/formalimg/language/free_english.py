@@ -7,21 +7,26 @@ refused; so is a text with a word that could turn the meaning around. The formul
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from formalimg.language.counts import NONE
 from formalimg.language.description import to_formula
-from formalimg.language.free_nouns import FreeNouns
-from formalimg.language.free_phrase_ends import free_words
-from formalimg.language.lexicon import WordingError, word_table
+from formalimg.language.free_nouns import FreeNouns, free_words
+from formalimg.language.lexicon import NONE, PRONOUNS, WordingError, number_of, plural_of, singular_of, word_table
 from formalimg.language.phrase_parser import phrase_words
 from formalimg.language.prose_draft import TOP, ProseObject
 from formalimg.language.prose_lexicon import RelationPhrase, prose_lexicon
 from formalimg.language.prose_phrases import BE
 from formalimg.language.realization import has_wording
 from formalimg.logic.syntax import Formula
+
+_FUNCTION_WORDS = (
+    "a an the this that these those who which where while with of and or but not no is are has have to at by for from "
+    "as into over behind near around between through every each all both some many several few any other another its "
+    "their"
+)
 
 
 class FreeReading(NamedTuple):
@@ -52,7 +57,8 @@ def read_free_english(
     Raises:
         WordingError: if a noun phrase cannot be read, or a word may change what is said; it names the words.
     """
-    reader = _FreeEnglish(text, suite, classes, any_noun=any_noun, looked_for=looked_for)
+    reader = _FreeEnglish(text, prose_lexicon(suite, classes), any_noun=any_noun)
+    reader.searchable = looked_for
     reader.read_text()
     formula = to_formula(reader.draft.description())
     if not has_wording(formula, suite, (*classes, *reader.open_nouns)):
@@ -63,20 +69,21 @@ def read_free_english(
 class _FreeEnglish(FreeNouns):
     """Reads noun phrases from left to right and interprets the words between them as lists or relations."""
 
-    def __init__(
-        self, text: str, suite: str, classes: tuple[str, ...], *, any_noun: bool, looked_for: Collection[str]
-    ) -> None:
-        super().__init__(text, prose_lexicon(suite, classes), any_noun=any_noun)
-        self._looked_for = looked_for
-        self._subject: ProseObject | None = None  # of a relation that may come next: the only object so far
-        self._has_relation = False
+    searchable: Collection[str] = ()
+    _subject: ProseObject | None = None  # of a relation that may come next: the only object so far
+    _has_relation = False
 
     def read_text(self) -> None:
-        self._require_plain_words()
-        self._skip_frame()
+        refused = next((word for word in self.reader.words if word in free_words("refused")), None)
+        if refused is not None:
+            raise WordingError(f"{refused!r} is not understood here")
+        frame = self.reader.take_one_of(sorted(free_words("frames"), key=len, reverse=True))
+        style = phrase_words(frame)[-2:][0] if frame else ""
+        if style in self.prose.styles:
+            self.draft.set_style(style)
         if not self.starts_free_noun():
             raise WordingError(
-                f"{' '.join(self.reader.words[self.reader.place :][:4])!r} names no object that is known"
+                f"{' '.join(self.reader.words[self.reader.position :][:4])!r} names no object that is known"
             )
         first = self.read_free_noun()
         self._subject = None if first.amount else first
@@ -87,97 +94,71 @@ class _FreeEnglish(FreeNouns):
         if not self.reader.done:
             raise WordingError(f"more than one sentence: {self.reader.next!r} begins another")
 
-    def _require_plain_words(self) -> None:
-        refused = next((word for word in self.reader.words if word in free_words("refused")), None)
-        if refused is not None:
-            raise WordingError(f"{refused!r} is not understood here")
-
-    def _skip_frame(self) -> None:
-        frame = self.reader.take_one_of(sorted(free_words("frames"), key=len, reverse=True))
-        style = (phrase_words(frame) if frame else [""])[-2:][0]
-        if style in self.prose.styles:
-            self.draft.set_style(style)
-
     def _read_list_item(self) -> bool:
         """Read a list item such as ", two dogs" or "and a cat"."""
-        place = self.reader.place
-        if self.take_any("lists") or self.reader.take("with"):
-            is_list = self.reader.words[self.reader.place - 1] != "with"
-            if self.starts_free_noun():
-                if self._has_relation and is_list:
-                    raise WordingError("it is not clear whether the relation is to one object or to several")
-                if not is_list:
-                    self.leave_over(place, self.reader.place)
-                self.read_free_noun()
-                self._subject, self._has_relation = None, False
-                return True
-        self.reader.place = place
-        return False
+        position = self.reader.position
+        is_list = bool(self.take_any("lists"))
+        if not (is_list or self.reader.take("with")) or not self.starts_free_noun():
+            self.reader.position = position
+            return False
+        if self._has_relation and is_list:
+            raise WordingError("it is not clear whether the relation is to one object or to several")
+        if not is_list:
+            self.leave_over(position, self.reader.position)
+        self.read_free_noun()
+        self._subject, self._has_relation = None, False
+        return True
 
     def _read_relation(self) -> bool:
         """Read a relation such as "to the left of a dog", if the first object is its only possible subject."""
-        place, subject = self.reader.place, self._subject
+        start, subject = self.reader.position, self._subject
         self.reader.take_one_of(("that is", "which is", *BE))
-        posture = self.reader.place
+        posture = self.reader.position
         has_posture = self.reader.next in free_words("postures")
-        self.reader.place += has_posture
-        self.skip_placed()
+        self.reader.position += has_posture
+        self.skip_adverbs()
         phrase = self.reader.take_meaning(_relations(self.prose.suite))
         if subject is None or phrase is None or self.starts_counted() or not self.starts_free_noun():
-            self.reader.place = place
+            self.reader.position = start
             return False
-        mark, left = self.draft.mark(), len(self._left)
-        other = self.read_free_noun()
-        if other.amount:
-            self.draft.cut_back(mark)
-            del self._left[left:]
-            self.reader.place = place
+        mark = self.draft.mark(), len(self.skipped)
+        obj = self.read_free_noun()
+        if obj.amount:
+            self.forget(*mark)
+            self.reader.position = start
             return False
         if has_posture:
             self.leave_over(posture, posture + 1)
-        self.draft.add(TOP, subject.variable, phrase.predicate, other.variable)
+        self.draft.add(TOP, subject.variable, phrase.predicate, obj.variable)
         self._subject, self._has_relation = None, True
         return True
 
-    def _next_words(self, number: int) -> str:
-        return " ".join(self.reader.words[self.reader.place :][:number]).strip(" .")
-
-    def _can_look_for(self, known: ProseObject) -> bool:
-        return not self._looked_for or known.noun.word in self._looked_for
-
     def _skip_link(self) -> None:
         """Skip words up to the next object, and also that object if it cannot be looked for."""
-        start, self._subject = self.reader.place, None
-        self.reader.place += 1
+        start, self._subject = self.reader.position, None
+        self.reader.position += 1
         while not self.reader.sees(".") and not self.starts_free_noun(among_words=True):
-            self.reader.place += 1
-        link = self.reader.words[start : self.reader.place]
-        self._require_plain_link(link)
-        self.leave_over(start, self.reader.place)
-        if self.reader.sees("."):
-            return
-        mark, behind, left = self.draft.mark(), self.reader.place, len(self._left)
-        found = self.read_free_noun()
-        doubt = next((word for word in _without_places(link) if word in free_words("doubtful")), None)
-        is_setting = link[-1] in free_words("settings") and not (found.amount or found.core.adjectives)
-        if is_setting and not self._can_look_for(found):
-            self.draft.cut_back(mark)
-            del self._left[left:]
-            self.leave_over(behind, self.reader.place)
-        elif doubt is not None:
-            raise WordingError(
-                f"{doubt!r} before {' '.join(self.reader.words[behind : self.reader.place])!r} is not clear"
-            )
-        self._has_relation = False
-
-    def _require_plain_link(self, link: list[str]) -> None:
-        """Raise an error if the words contain a negation or begin with "of", which may change the noun."""
-        if link[0] == "of":
-            raise WordingError(
-                f"{' '.join(self.reader.words[self.reader.place - len(link) - 1 :][:3])!r} is not understood"
-            )
+            self.reader.position += 1
+        link = self.reader.words[start : self.reader.position]
+        if link[0] == "of":  # which may change the noun before it
+            raise WordingError(f"{' '.join(self.reader.words[start - 1 :][:3])!r} is not understood")
         if NONE in link:
             raise WordingError(f"{NONE!r} is not understood here")
+        self.leave_over(start, self.reader.position)
+        if self.reader.sees("."):
+            return
+        mark, end = (self.draft.mark(), len(self.skipped)), self.reader.position
+        obj = self.read_free_noun()
+        doubt = next((word for word in _without_places(link) if word in free_words("doubtful")), None)
+        is_setting = link[-1] in free_words("settings") and not (obj.amount or obj.core.adjectives)
+        if is_setting and self.searchable and obj.noun.word not in self.searchable:
+            self.forget(*mark)
+            self.leave_over(end, self.reader.position)
+        elif doubt is not None:
+            raise WordingError(
+                f"{doubt!r} before {' '.join(self.reader.words[end : self.reader.position])!r} is not clear"
+            )
+        self._has_relation = False
 
 
 def _without_places(link: list[str]) -> list[str]:
@@ -191,9 +172,51 @@ def _without_places(link: list[str]) -> list[str]:
 @cache
 def _relations(suite: str) -> Mapping[str, RelationPhrase]:
     """Return the meanings of relation phrases, excluding those that apply only to living beings."""
+    relations = prose_lexicon(suite).relations.items()
     table = word_table("free.toml")["relations"]
-    own = {phrase: RelationPhrase(name) for name, phrases in table.items() for phrase in phrases}
-    said = prose_lexicon(suite).relations
     return {
-        text: meaning for text, meaning in said.items() if meaning.living is None and meaning.predicate != "In"
-    } | own
+        **{text: meaning for text, meaning in relations if meaning.living is None and meaning.predicate != "In"},
+        **{phrase: RelationPhrase(name) for name, phrases in table.items() for phrase in phrases},
+    }
+
+
+# --- nouns that are missing from the lexicon
+
+
+def find_unknown_nouns(text: str, suite: str, classes: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the unknown nouns in a prompt as class names, in the singular.
+
+    A single unknown word behind "a" or a number, and behind adjectives that are known, names a class: "seven black
+    pigs". Of two unknown words nobody can say whether the first is an adjective, so they stay unknown.
+    """
+    prose = prose_lexicon(suite, classes)
+    nouns = {*prose.words.singulars, *prose.words.plurals}
+    # Not a state: a swimming pool does not swim.
+    adjectives = {word for word, entry in prose.words.before.items() if entry.predicate != "HasState"}
+    words = prose.reader(text).words
+    unknown: dict[str, None] = {}
+    for position, word in enumerate(words[:-1]):
+        number = 1 if word in ("a", "an", "no") else number_of(word)
+        if number is None:
+            continue
+        end = start = position + 1
+        while re.fullmatch(r"[a-z]{3,}(-[a-z]+)*", words[end]) and words[end] not in _boundaries(suite):
+            end += 1
+        while start < end - 1 and words[start] in adjectives:
+            start += 1
+        if end - start != 1 or words[start] in nouns or words[start] in adjectives:
+            continue
+        noun = words[start] if number == 1 else singular_of(words[start])
+        if noun is not None and not {noun, plural_of(noun)} & nouns:
+            unknown[noun] = None
+    return tuple(unknown)
+
+
+@cache
+def _boundaries(suite: str) -> frozenset[str]:
+    """Return the words that end a noun phrase, including relations, verbs and other words with a known use."""
+    prose = prose_lexicon(suite)
+    phrases = [*prose.relations, *prose.alignments, *prose.verbs, *prose.words.after, *prose.words.predicate_phrases]
+    phrases += [phrase for phrase_list in prose.phrases.values() for phrase in phrase_list]
+    phrases += [_FUNCTION_WORDS, *PRONOUNS, *prose.styles]
+    return frozenset({word for phrase in phrases for word in phrase_words(phrase)} - {*prose.words.before})

@@ -1,4 +1,4 @@
-"""Lexicon of nouns, adjectives and phrases for the English of each suite."""
+"""Lexicon of nouns, adjectives, numbers and phrases for the English of each suite."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.logic.syntax import DISTINCT, Atom, Formula, Value, Variable, atoms
+from formalimg.logic.syntax import DISTINCT, Atom, CountBound, Formula, Value, Variable, atoms
 from formalimg.logic.vocabulary import Vocabulary, vocabulary
 
-_Meaning = TypeVar("_Meaning")
+T = TypeVar("T")
 SUITES = ("knolling", "natural")
+MIXED = ("natural",)  # Suites whose published formulas use predicates of the other suite: their texts are readable too
+PARTICULAR = "particular"  # Marks an object where a rule speaks of every object of its class: "that particular fork"
+UNNAMED = "object"  # The noun of an object whose class is not stated
 
-MIXED = ("natural",)
-"""Those whose published formulas use predicates of the other one: their texts can be read as well."""
-PARTICULAR = "particular"
-"""Marks an object where a rule speaks of every object of its class: "that particular fork"."""
-
-UNNAMED = "object"
-"""The noun of an object whose class is not said."""
+_UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_TEENS = ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty")
+_NUMBERS = (*_UNITS, *_TEENS)  # Larger numbers are written in digits
+BOUNDS: dict[str, CountBound] = {"exactly": "exactly", "at least": "at-least", "at most": "at-most"}
+NONE = "no"  # The word for exactly zero: "there is no cup"
 
 
 class WordingError(FormalimgError):
@@ -33,8 +34,8 @@ class WordingError(FormalimgError):
 class Pronoun(NamedTuple):
     """The object and possessive forms of a pronoun."""
 
-    it: str
-    its: str
+    objective: str
+    possessive: str
 
 
 PRONOUNS = {
@@ -52,9 +53,9 @@ class Noun:
     word: str | None
     text: str
     plural: str
-    measure: str | None
-    many: bool
-    pronoun: str
+    measure: str | None = None
+    many: bool = False
+    pronoun: str = "it"
 
     @property
     def who(self) -> str:
@@ -75,29 +76,17 @@ class AdjectiveEntry:
 
 @dataclass(frozen=True)
 class RelationEntry:
-    """The phrases for a relation.
-
-    `near` is the form with a pronoun, `group` the noun for objects so related, `ordered` whether each object of a list
-    can have it to the next, `back` whether it reads better from the next to the previous, and `sweep` what is said of a
-    list in which each has it to the next. `verb` may stand for "is". `kind` sorts properties.
-    """
+    """The phrases for a relation."""
 
     predicate: str
     phrases: tuple[str, ...]
-    near: str | None
-    group: str | None
-    ordered: bool
-    back: bool
-    sweep: str | None
-    verb: str | None
-    kind: str
-
-
-class Corner(NamedTuple):
-    """A phrase that combines two positions, such as "in the upper left corner"."""
-
-    places: tuple[str, str]
-    phrase: str
+    near: str | None = None  # the form with a pronoun
+    group: str | None = None  # the noun for objects so related
+    ordered: bool = False  # whether each object of a list can have it to the next
+    back: bool = False  # whether it reads better from the next to the previous
+    sweep: str | None = None  # the phrase for a list in which each object has it to the next
+    verb: str | None = None  # the verb that may replace "is"
+    kind: str = "where"  # sorts properties
 
 
 @dataclass(frozen=True)
@@ -109,20 +98,14 @@ class SuiteLexicon:
     adjectives: Mapping[tuple[str, str], AdjectiveEntry]
     relations: Mapping[str, RelationEntry]
     places: Mapping[str, tuple[str, ...]]
-    corners: tuple[Corner, ...]
+    corners: Mapping[str, tuple[str, str]]  # phrases for two positions, such as "in the upper left corner"
     styles: Mapping[str, str]
     openings: Mapping[str, str]
     earlier_openings: tuple[str, ...]
     connectives: tuple[str, ...]
     each_case: str
     ordinals: tuple[str, ...]
-    verbs: Mapping[str, str]
-    """Verbs for "is" before a place, with their plurals."""
-
-    @property
-    def unnamed(self) -> Noun:
-        """The noun for objects without a stated class."""
-        return self.nouns[UNNAMED]
+    verbs: Mapping[str, str]  # verbs for "is" before a place, with their plurals
 
     def has_phrase(self, atom: Atom) -> bool:
         """Return whether the lexicon has a phrase for the predicate and argument kinds of an atom."""
@@ -147,53 +130,52 @@ class SuiteLexicon:
         from formalimg.language.ontology.knowledge import COVERED, ontology  # here, so that a run need not load it
 
         entries = [ontology().entry(word) for word in vocabulary(self.suite).words["class"] if self.suite in COVERED]
-        living = ("people", "animals")
-        return frozenset(entry.name for entry in entries if entry.category in living or entry.holds is not None)
+        return frozenset(entry.name for entry in entries if entry.category in ("people", "animals") or entry.holds)
 
     # --- from words back to meanings
 
     @cached_property
     def predicate_phrases(self) -> Mapping[str, str]:
         """Mapping from relation and place phrases to predicates."""
-        phrases = [(phrase, name) for name, relation in self.relations.items() for phrase in relation.phrases]
-        places = [(phrase, name) for name, places in self.places.items() for phrase in places]
-        return _inverse([*phrases, *places, *((shorten_place(phrase), name) for phrase, name in places)])
+        relations = [(phrase, name) for name, relation in self.relations.items() for phrase in relation.phrases]
+        places = [(phrase, name) for name, phrases in self.places.items() for phrase in phrases]
+        return _unambiguous([*relations, *places, *((shorten_place(phrase), name) for phrase, name in places)])
 
     @cached_property
     def corner_phrases(self) -> Mapping[str, tuple[str, str]]:
         """Mapping from corner phrases to pairs of positions."""
-        phrases = [(corner.phrase, corner.places) for corner in self.corners]
-        return _inverse([*phrases, *((shorten_place(phrase), places) for phrase, places in phrases)])
+        shortened = ((shorten_place(phrase), places) for phrase, places in self.corners.items())
+        return _unambiguous([*self.corners.items(), *shortened])
 
     @cached_property
     def sweeps(self) -> Mapping[str, str]:
         """Mapping from phrases about an ordered list to the relation between consecutive objects."""
-        return _inverse((relation.sweep, name) for name, relation in self.relations.items() if relation.sweep)
+        return _unambiguous((relation.sweep, name) for name, relation in self.relations.items() if relation.sweep)
 
     @cached_property
     def style_phrases(self) -> Mapping[str, str]:
         """Mapping from style phrases to styles."""
-        return _inverse((phrase, style) for style, phrase in self.styles.items())
+        return _unambiguous((phrase, style) for style, phrase in self.styles.items())
 
     @cached_property
     def before(self) -> Mapping[str, AdjectiveEntry]:
         """Mapping from adjective forms used before a noun to adjectives."""
-        return _inverse((a.before, a) for a in self.adjectives.values() if a.before)
+        return _unambiguous((entry.before, entry) for entry in self.adjectives.values() if entry.before)
 
     @cached_property
     def after(self) -> Mapping[str, AdjectiveEntry]:
         """Mapping from adjective forms used after a verb to adjectives."""
-        return _inverse((a.after, a) for a in self.adjectives.values())
+        return _unambiguous((entry.after, entry) for entry in self.adjectives.values())
 
     @cached_property
     def singulars(self) -> Mapping[str, Noun]:
         """Mapping from singular forms to nouns."""
-        return _inverse((noun.text, noun) for noun in self.nouns.values())
+        return _unambiguous((noun.text, noun) for noun in self.nouns.values())
 
     @cached_property
     def plurals(self) -> Mapping[str, Noun]:
         """Mapping from plural forms to nouns."""
-        return _inverse((noun.plural, noun) for noun in self.nouns.values())
+        return _unambiguous((noun.plural, noun) for noun in self.nouns.values())
 
     @cached_property
     def measures(self) -> tuple[str, ...]:
@@ -212,46 +194,37 @@ def plural_measure(measure: str) -> str:
     return f"{head}{'es' if head.endswith('ch') else 's'} {rest}"
 
 
-def _inverse(pairs: Iterable[tuple[str, _Meaning]]) -> dict[str, _Meaning]:
-    """Invert pairs of phrase and meaning, raising an error if a phrase is ambiguous."""
-    meanings: dict[str, _Meaning] = {}
+def _unambiguous(pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
+    meanings: dict[str, T] = {}
     for phrase, meaning in pairs:
         if meanings.setdefault(phrase, meaning) != meaning:
             raise WordingError(f"the data files of the wording give {phrase!r} two meanings: change one")
     return meanings
 
 
+@cache
 def lexicon(suite: str) -> SuiteLexicon:
     """Return the lexicon of a suite, `knolling` or `natural`."""
     if suite not in SUITES:
-        raise WordingError(f"there are no words for the suite {suite!r}: known are {', '.join(SUITES)}")
-    return _loaded(suite)
-
-
-@cache
-def _loaded(suite: str) -> SuiteLexicon:
-    known, nouns, phrases = vocabulary(suite), word_table("nouns.toml"), word_table("phrases.toml")
-    said = {name for table in ("relations", "places") for name in phrases[table]}
+        raise WordingError(f"no words for the suite {suite!r}: use {' or '.join(SUITES)}")
+    words, nouns, phrases = vocabulary(suite), word_table("nouns.toml"), word_table("phrases.toml")
+    predicates = {*phrases["relations"], *phrases["places"]}
     if suite not in MIXED:
-        said &= set(known.predicates)
-    missing = [word for word in (*known.words["class"], UNNAMED) if word not in nouns]
+        predicates &= set(words.predicates)
+    missing = [word for word in (*words.words["class"], UNNAMED) if word not in nouns]
     if missing:
         raise WordingError(f"nouns.toml: add an entry for {missing[0]!r}")
-    found = SuiteLexicon(
+    result = SuiteLexicon(
         suite=suite,
-        nouns={word: _noun(word, nouns[word]) for word in (*known.words["class"], UNNAMED)},
-        adjectives=_adjectives(known, phrases["adjectives"]),
+        nouns={word: _noun(word, nouns[word]) for word in (*words.words["class"], UNNAMED)},
+        adjectives=_adjectives(words, phrases["adjectives"]),
         relations={
-            **{name: _relation(name, entry) for name, entry in phrases["relations"].items() if name in said},
+            **{name: _relation(name, entry) for name, entry in phrases["relations"].items() if name in predicates},
             DISTINCT: _relation(DISTINCT, word_table("counting.toml")["relations"][DISTINCT]),
         },
-        places={name: tuple(texts) for name, texts in phrases["places"].items() if name in said},
-        corners=tuple(
-            Corner((one, other), phrase)
-            for phrase, (one, other) in phrases["corners"].items()
-            if one in said and other in said
-        ),
-        styles={word: phrases["styles"][word] for word in known.words.get("style", ())},
+        places={name: tuple(texts) for name, texts in phrases["places"].items() if name in predicates},
+        corners={text: (a, b) for text, (a, b) in phrases["corners"].items() if predicates >= {a, b}},
+        styles={word: phrases["styles"][word] for word in words.words.get("style", ())},
         openings=phrases["openings"],
         earlier_openings=tuple(phrases["earlier_openings"]),
         connectives=tuple(phrases["connectives"]),
@@ -259,27 +232,22 @@ def _loaded(suite: str) -> SuiteLexicon:
         ordinals=tuple(phrases["ordinals"]),
         verbs=phrases["verbs"][suite],
     )
-    missing_phrases = (
-        set(known.predicates)
-        - {"Is", "IsStyle"}
-        - {p for p, _ in found.adjectives}
-        - set(found.predicate_phrases.values())
-    )
-    if missing_phrases:
-        raise WordingError(f"phrases.toml: add a phrase for {min(missing_phrases)}")
-    return found
+    phrased = {"Is", "IsStyle", *(predicate for predicate, _ in result.adjectives), *result.predicate_phrases.values()}
+    if not_phrased := set(words.predicates) - phrased:
+        raise WordingError(f"phrases.toml: add a phrase for {min(not_phrased)}")
+    return result
 
 
 def with_classes(words: SuiteLexicon, classes: Iterable[str]) -> SuiteLexicon:
     """Return the lexicon with nouns added for further classes. Existing nouns take precedence."""
     nouns = dict(words.nouns)
-    taken = {*words.singulars, *words.plurals}
+    texts = {*words.singulars, *words.plurals}
     for word in classes:
         text = class_noun(word)
-        noun = Noun(word, text, plural_of(text), None, False, "it")
-        if not {noun.text, noun.plural} & taken and word not in nouns:
+        noun = Noun(word, text, plural_of(text))
+        if not {noun.text, noun.plural} & texts and word not in nouns:
             nouns[word] = noun
-            taken |= {noun.text, noun.plural}
+            texts |= {noun.text, noun.plural}
     return replace(words, nouns=nouns)
 
 
@@ -302,89 +270,86 @@ def singular_of(plural: str) -> str | None:
     """Return the singular of a plural noun, or None if the word is not a plural."""
     likely = plural[:-2] if plural.endswith(("sses", "uses", "ches", "shes", "xes")) else f"{plural[:-3]}y"
     candidates = [*word_table("counting.toml")["plurals"], likely, plural[:-1]]
-    return next((one for one in candidates if len(one) > 1 and plural_of(one) == plural), None)
+    return next((singular for singular in candidates if len(singular) > 1 and plural_of(singular) == plural), None)
 
 
 def lexicon_of(formula: Formula, suite: str) -> SuiteLexicon:
     """Return the lexicon of a suite, extended with phrases for unknown predicates in the formula.
 
-    These are said by the phrases that another suite has for them, else by their own names: `StandsBehind ?x ?y` is
-    "stands behind". It cannot be known whether that is good English.
+    They get the phrases that another suite has for them, else their own names: `StandsBehind ?x ?y` is "stands behind".
     """
     words = lexicon(suite)
-    known = {*vocabulary(suite).predicates, DISTINCT}
-    unknown = [atom for atom in atoms(formula) if atom.predicate not in known and not words.has_phrase(atom)]
+    vocabulary_predicates = {*vocabulary(suite).predicates, DISTINCT}
+    unknown = [a for a in atoms(formula) if a.predicate not in vocabulary_predicates and not words.has_phrase(a)]
     if not unknown:
         return words
     relations, places, adjectives = dict(words.relations), dict(words.places), dict(words.adjectives)
-    said = word_table("phrases.toml")["relations"]
+    table = word_table("phrases.toml")["relations"]
     for name, arguments in dict.fromkeys((atom.predicate, atom.arguments) for atom in unknown):
-        phrase = _phrase_of(name)
-        is_taken = phrase in words.predicate_phrases or phrase in words.after
+        phrase = " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)).lower().removeprefix("is ") or name
+        is_ambiguous = phrase in words.predicate_phrases or phrase in words.after
         match arguments:
             case (Variable(), Variable()):
-                own = {"phrases": [f"in the relation {phrase} to" if is_taken else phrase]}
-                relations[name] = _relation(name, said.get(name, own))
+                default = {"phrases": [f"in the relation {phrase} to" if is_ambiguous else phrase]}
+                relations[name] = _relation(name, table.get(name, default))
             case (Variable(),):
-                places[name] = (f"marked as {phrase}" if is_taken else phrase,)
+                places[name] = (f"marked as {phrase}" if is_ambiguous else phrase,)
             case (Variable(), Value(word)):
                 after = f"of the {phrase.removeprefix('has').strip() or 'quality'} {word}"
                 adjectives[name, word] = AdjectiveEntry(name, word, None, after, (1, 0))
             case _:
-                raise WordingError(f"{name} is said of one object or of two: otherwise there are no words for it")
+                raise WordingError(f"no words for {name}: a predicate must be about one object or two")
     return replace(words, relations=relations, places=places, adjectives=adjectives)
-
-
-def _phrase_of(predicate: str) -> str:
-    """Split the name of a predicate into words: `StandsBehind` becomes "stands behind"."""
-    return (
-        " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", predicate)).lower().removeprefix("is ") or predicate
-    )
 
 
 @cache
 def word_table(name: str) -> dict[str, Any]:
     """Load a data file of the lexicon."""
-    text = (files("formalimg.language") / "words" / name).read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads((files("formalimg.language") / "words" / name).read_text(encoding="utf-8"))
 
 
 def _relation(name: str, entry: Mapping[str, Any]) -> RelationEntry:
-    return RelationEntry(
-        name,
-        tuple(entry["phrases"]),
-        entry.get("near"),
-        entry.get("group"),
-        bool(entry.get("ordered")),
-        bool(entry.get("back")),
-        entry.get("sweep"),
-        entry.get("verb"),
-        str(entry.get("kind", "where")),
-    )
+    return RelationEntry(name, **{**entry, "phrases": tuple(entry["phrases"])})
 
 
 def _noun(word: str, entry: Mapping[str, Any]) -> Noun:
-    text = str(entry.get("text", word))
-    return Noun(
-        None if word == UNNAMED else word,
-        text,
-        str(entry.get("plural", f"{text}s")),
-        entry.get("measure"),
-        bool(entry.get("many", False)),
-        str(entry.get("pronoun", "it")),
-    )
+    text = entry.get("text", word)
+    return Noun(None if word == UNNAMED else word, **{"text": text, "plural": f"{text}s", **entry})
 
 
-def _adjectives(known: Vocabulary, table: Mapping[str, Any]) -> dict[tuple[str, str], AdjectiveEntry]:
-    order, odd = list(table["order"]), table["words"]
-    found = {}
-    for predicate in known.predicates.values():
+def _adjectives(words: Vocabulary, table: Mapping[str, Any]) -> dict[tuple[str, str], AdjectiveEntry]:
+    order = list(table["order"])
+    adjectives = {}
+    for predicate in words.predicates.values():
         if predicate.name == "Is" or len(predicate.arguments) != 2 or predicate.arguments[1] not in order:
             continue
         kind = predicate.arguments[1]
-        for word in known.words[kind]:
-            entry = odd.get(word, {})
+        for word in words.words[kind]:
+            entry = table["words"].get(word, {})
             before, after = entry.get("before", word) or None, entry.get("after", word)
             rank = (0 if entry.get("early") else 1, order.index(kind))
-            found[predicate.name, word] = AdjectiveEntry(predicate.name, word, before, after, rank)
-    return found
+            adjectives[predicate.name, word] = AdjectiveEntry(predicate.name, word, before, after, rank)
+    return adjectives
+
+
+# --- numbers
+
+
+def amount_text(bound: CountBound, number: int) -> str:
+    """Return the words for an amount, such as "exactly three", "at most 30" or "no"."""
+    if bound == "exactly" and number == 0:
+        return NONE
+    words = next(text for text, meaning in BOUNDS.items() if meaning == bound)
+    return f"{words} {_NUMBERS[number] if number < len(_NUMBERS) else number}"
+
+
+def is_singular(bound: CountBound, number: int) -> bool:
+    """Return whether the noun after an amount is singular, as in "exactly one cup" or "no cup"."""
+    return number == 1 or (bound == "exactly" and number == 0)
+
+
+def number_of(word: str) -> int | None:
+    """Parse a number word or digits, or return None if the word is not a number."""
+    if word in _NUMBERS:
+        return _NUMBERS.index(word)
+    return int(word) if word.isascii() and word.isdigit() and len(word) < 5 else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeVar
@@ -11,14 +11,13 @@ from formalimg.language.description import (
     ClaimPart,
     CountedObjects,
     Description,
-    DescriptionBlock,
     ObjectClaim,
     claim_objects,
     is_relation,
 )
-from formalimg.language.lexicon import PARTICULAR, AdjectiveEntry, Noun, SuiteLexicon, WordingError
+from formalimg.language.lexicon import PARTICULAR, UNNAMED, AdjectiveEntry, Noun, SuiteLexicon, WordingError
 
-_Choice = TypeVar("_Choice")
+T = TypeVar("T")
 
 
 class HashRng:
@@ -26,41 +25,34 @@ class HashRng:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._drawn = 0
+        self._counter = 0
 
     def below(self, bound: int) -> int:
         """Return a random integer from 0 up to, but not including, the bound."""
-        self._drawn += 1
-        digest = sha256(f"{self._drawn}:{self._source}".encode()).digest()
+        self._counter += 1
+        digest = sha256(f"{self._counter}:{self._source}".encode()).digest()
         return int.from_bytes(digest[:8], "big") % bound
 
     def likely(self, percent: int) -> bool:
         """Return True with the given probability in percent."""
         return self.below(100) < percent
 
-    def one_of(self, choices: Sequence[_Choice]) -> _Choice:
+    def choice(self, choices: Sequence[T]) -> T:
         """Return a random element, with equal probability for each."""
         return choices[self.below(len(choices))]
 
 
 @dataclass
 class ObjectName:
-    """The noun phrase that introduces an object and the form used for later references.
-
-    `adjectives` stand before the noun when it is introduced, each a list of alternatives ("red or blue"); `clause` is
-    what follows "that is". `distinguishing` is the adjective that is repeated in later references. An object with a
-    `number` gets its ordinal as `mark` when it is introduced; the number says how many of its class count before all
-    that have one.
-    """
+    """The noun phrase that introduces an object and the form used for later references."""
 
     noun: Noun
-    adjectives: list[tuple[AdjectiveEntry, ...]] = field(default_factory=list)
-    clause: list[ObjectClaim] = field(default_factory=list)
-    distinguishing: AdjectiveEntry | None = None
+    adjectives: list[tuple[AdjectiveEntry, ...]] = field(default_factory=list)  # alternatives, such as "red or blue"
+    clause: list[ObjectClaim] = field(default_factory=list)  # what follows "that is"
+    distinguishing: AdjectiveEntry | None = None  # repeated in later references
     mark: str | None = None
-    number: int | None = None
-    related: list[ObjectClaim] = field(default_factory=list)
-    """Of counted objects: what other objects are to them, "that the plate is above"."""
+    number: int | None = None  # if set, `mark` becomes an ordinal; it counts those before all that have a number
+    related: list[ObjectClaim] = field(default_factory=list)  # of counted objects: "that the plate is above"
 
 
 @dataclass(frozen=True)
@@ -68,8 +60,7 @@ class Naming:
     """The names of all objects and the claims not expressed by them."""
 
     names: dict[str, ObjectName]
-    left: dict[str, list[ObjectClaim]]
-    """The remaining claims by the variable of their rule; under the empty name those of no rule."""
+    remaining: dict[str, list[ObjectClaim]]  # by the variable of their rule; under the empty name those of no rule
 
     @property
     def with_clause(self) -> set[str]:
@@ -85,28 +76,28 @@ class Naming:
 def name_objects(description: Description, lexicon: SuiteLexicon, rng: HashRng) -> Naming:
     """Give every object a name that is unambiguous wherever it is referenced."""
     top = description.block
+    blocks = [("", top), *((rule.variable, rule.body) for rule in top.rules)]
     names: dict[str, ObjectName] = {}
-    left: dict[str, list[ObjectClaim]] = {}
-    for variable, block in [("", top), *((rule.variable, rule.body) for rule in top.rules)]:
-        left[variable] = list(block.claims)
+    remaining: dict[str, list[ObjectClaim]] = {}
+    for variable, block in blocks:
+        remaining[variable] = list(block.claims)
         for obj in block.objects:
-            names[obj] = _name(obj, left[variable], lexicon, rng, guard=False)
+            names[obj] = _name(obj, remaining[variable], lexicon, rng, guard=False)
     for rule in top.rules:
         names[rule.variable] = _name(rule.variable, list(rule.guard), lexicon, rng, guard=True)
-    for rule_variable, block in [("", top), *((rule.variable, rule.body) for rule in top.rules)]:
-        outside = [*top.objects, *(block.objects if rule_variable else ()), *filter(None, [rule_variable])]
+    for variable, block in blocks:
+        outside = [*top.objects, *block.objects, variable] if variable else top.objects
         for count in block.counts:
-            names |= _counted_names(count, {names[obj].noun for obj in outside}, lexicon, rng)
-    naming = Naming(names, left)
-    _distinguish(description, naming, lexicon)
-    return naming
+            names |= _count_names(count, {names[obj].noun for obj in outside}, lexicon, rng)
+    _distinguish(description, names, lexicon)
+    return Naming(names, remaining)
 
 
 def _name(obj: str, claims: list[ObjectClaim], lexicon: SuiteLexicon, rng: HashRng, *, guard: bool) -> ObjectName:
     """Return the name of an object, removing the claims that it expresses from `claims`."""
-    name = ObjectName(lexicon.unnamed)
+    name = ObjectName(lexicon.nouns[UNNAMED])
     for claim in [claim for claim in claims if claim.subject == obj]:
-        adjectives = tuple(_adjectives(claim.parts, lexicon))
+        adjectives = _adjectives(claim.parts, lexicon)
         if claim.single and claim.single.predicate == "Is":
             name.noun = lexicon.nouns[claim.single.rest[0]]
         elif adjectives and _fits_before(adjectives, name, claim) and (guard or len(adjectives) == 1 or rng.likely(60)):
@@ -120,33 +111,18 @@ def _name(obj: str, claims: list[ObjectClaim], lexicon: SuiteLexicon, rng: HashR
     return name
 
 
-def _counted_names(
-    count: CountedObjects, taken: set[Noun], lexicon: SuiteLexicon, rng: HashRng
-) -> dict[str, ObjectName]:
-    """Return the names of the counted objects and of the objects introduced within the count."""
-    left = list(count.body.claims)
-    counted = _name(count.variable, left, lexicon, rng, guard=True)
-    counted.related = [claim for claim in left if claim_objects(claim)[1:] == [count.variable]]
-    left = [claim for claim in left if claim not in counted.related]
-    names = {count.variable: counted}
-    for obj in count.body.objects:
-        names[obj] = _name(obj, left, lexicon, rng, guard=True)
-        if any(is_relation(part) for claim in names[obj].clause for part in claim.parts) or names[obj].noun in taken:
-            raise WordingError(
-                f"no words found for {obj} inside a count: move it out in front, or give it its own class"
-            )
-        taken = {*taken, names[obj].noun}
-    if not _introduces_plainly(count.body, counted):
-        raise WordingError(f"no words found for the count of {count.variable}: an object inside it is under not or or")
-    return names
+def _adjectives(parts: tuple[ClaimPart, ...], lexicon: SuiteLexicon) -> tuple[AdjectiveEntry, ...]:
+    """Return the adjectives for the parts, or nothing unless all parts are attributes."""
+    entries = [lexicon.adjectives.get((part.predicate, part.rest[0])) for part in parts if part.rest]
+    adjectives = tuple(entry for entry in entries if entry)
+    return adjectives if len(adjectives) == len(parts) else ()
 
 
-def _introduces_plainly(body: DescriptionBlock, counted: ObjectName) -> bool:
-    """Return whether every object within a count is introduced outside of negations and alternatives."""
-    claims = [*counted.clause, *counted.related]
-    named = [obj for claim in claims if claim.single for obj in claim_objects(claim)]
-    doubtful = [obj for claim in claims if not claim.single for obj in claim_objects(claim)]
-    return all(obj in named and obj not in doubtful for obj in body.objects)
+def _fits_before(adjectives: tuple[AdjectiveEntry, ...], name: ObjectName, claim: ObjectClaim) -> bool:
+    """Return whether the alternatives can precede the noun: all of one kind not yet used."""
+    kinds = {adjective.predicate for adjective in adjectives}
+    is_expressible = all(part.positive for part in claim.parts) and all(adjective.before for adjective in adjectives)
+    return is_expressible and len(kinds) == 1 and not kinds & {group[0].predicate for group in name.adjectives}
 
 
 def _belongs_behind(claim: ObjectClaim, adjectives: tuple[AdjectiveEntry, ...], rng: HashRng) -> bool:
@@ -156,53 +132,62 @@ def _belongs_behind(claim: ObjectClaim, adjectives: tuple[AdjectiveEntry, ...], 
     return adjectives[0].before is None if claim.single else rng.likely(50)
 
 
-def _adjectives(parts: Iterable[ClaimPart], lexicon: SuiteLexicon) -> Iterator[AdjectiveEntry]:
-    """Return the adjectives for the parts, or nothing unless all parts are attributes."""
-    found = [lexicon.adjectives.get((part.predicate, part.rest[0])) if part.rest else None for part in parts]
-    return iter([adjective for adjective in found if adjective] if all(found) else [])
+def _count_names(
+    count: CountedObjects, outer_nouns: set[Noun], lexicon: SuiteLexicon, rng: HashRng
+) -> dict[str, ObjectName]:
+    """Return the names of the counted objects and of the objects introduced within the count."""
+    claims = list(count.body.claims)
+    counted = _name(count.variable, claims, lexicon, rng, guard=True)
+    counted.related = [claim for claim in claims if claim_objects(claim)[1:] == [count.variable]]
+    claims = [claim for claim in claims if claim not in counted.related]
+    names = {count.variable: counted}
+    for obj in count.body.objects:
+        names[obj] = _name(obj, claims, lexicon, rng, guard=True)
+        is_related = any(is_relation(part) for claim in names[obj].clause for part in claim.parts)
+        if is_related or names[obj].noun in outer_nouns:
+            raise WordingError(
+                f"no words found for {obj} inside a count: move it out in front, or give it its own class"
+            )
+        outer_nouns = {*outer_nouns, names[obj].noun}
+    counted_claims = [*counted.clause, *counted.related]
+    plain = {obj for claim in counted_claims if claim.single for obj in claim_objects(claim)}
+    doubtful = {obj for claim in counted_claims if not claim.single for obj in claim_objects(claim)}
+    if not plain - doubtful >= {*count.body.objects}:
+        raise WordingError(f"no words found for the count of {count.variable}: an object inside it is under not or or")
+    return names
 
 
-def _fits_before(adjectives: tuple[AdjectiveEntry, ...], name: ObjectName, claim: ObjectClaim) -> bool:
-    """Return whether the alternatives can precede the noun: all of one kind not yet used."""
-    kinds = {adjective.predicate for adjective in adjectives}
-    taken = {group[0].predicate for group in name.adjectives}
-    expressible = all(part.positive for part in claim.parts) and all(adjective.before for adjective in adjectives)
-    return expressible and len(kinds) == 1 and not kinds & taken
-
-
-def _distinguish(description: Description, naming: Naming, lexicon: SuiteLexicon) -> None:
-    top, names = description.block, naming.names
+def _distinguish(description: Description, names: dict[str, ObjectName], lexicon: SuiteLexicon) -> None:
+    top = description.block
     for noun in {id(name.noun): name.noun for name in names.values()}.values():
         outer = [obj for obj in top.objects if names[obj].noun is noun]
-        ruled = [rule for rule in top.rules if names[rule.variable].noun is noun]
+        rules = [rule for rule in top.rules if names[rule.variable].noun is noun]
         inner = [[obj for obj in rule.body.objects if names[obj].noun is noun] for rule in top.rules]
-        if len(outer) == 1 and ruled and not any(inner):
+        if len(outer) == 1 and rules and not any(inner):
             names[outer[0]].mark = PARTICULAR
             continue
-        most = max(map(len, inner), default=0)
-        if len(outer) + most + bool(ruled) > 1:
-            if not ruled and not any(inner) and _distinguish_by_color(outer, names):
-                continue
-            if len(outer) + most + bool(ruled) > len(lexicon.ordinals):
-                raise WordingError(
-                    f"there are too many objects of the class {noun.text} to distinguish them in a prompt"
-                )
-            for obj in outer:
-                names[obj].number = 0
-            for rule, objects in zip(top.rules, inner, strict=True):
-                alone = not outer and len(objects) == 1 and rule not in ruled
-                for obj in objects:
-                    names[obj].number = None if alone else int(rule in ruled and not outer)
+        count = len(outer) + max(map(len, inner), default=0) + bool(rules)
+        if count < 2 or (not rules and not any(inner) and _distinguish_by_color(outer, names)):
+            continue
+        if count > len(lexicon.ordinals):
+            raise WordingError(f"there are too many objects of the class {noun.text} to distinguish them in a prompt")
+        for obj in outer:
+            names[obj].number = 0
+        for rule, objects in zip(top.rules, inner, strict=True):
+            is_alone = not outer and len(objects) == 1 and rule not in rules
+            for obj in objects:
+                names[obj].number = None if is_alone else int(rule in rules and not outer)
 
 
 def _distinguish_by_color(objects: list[str], names: dict[str, ObjectName]) -> bool:
     """Distinguish objects by colour if every object has a unique one."""
     colors = []
     for obj in objects:
-        found = [g[0] for g in names[obj].adjectives if len(g) == 1 and g[0].predicate in ("Has", "HasColor")]
-        if not found:
+        groups = [group for group in names[obj].adjectives if len(group) == 1]
+        own_colors = [group[0] for group in groups if group[0].predicate in ("Has", "HasColor")]
+        if not own_colors:
             return False
-        colors += found
+        colors += own_colors
     if len({color.word for color in colors}) < len(colors):
         return False
     for obj, color in zip(objects, colors, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from formalimg.language.description import (
     ClaimPart,
@@ -18,15 +18,10 @@ from formalimg.language.lexicon import Noun, WordingError
 from formalimg.language.phrase_parser import NounPhraseCore
 from formalimg.logic.syntax import CountBound
 
-TOP = 0
-"""The number of the block outside of all rules; rules count from 1."""
+TOP = 0  # The number of the block outside of all rules; rules count from 1
 
-
-class Amount(NamedTuple):
-    """The number of objects in a count."""
-
-    bound: CountBound
-    number: int
+Amount: TypeAlias = tuple[CountBound, int]
+DraftMark: TypeAlias = tuple[int, int, int, int, str | None]  # list lengths and style of a draft, used for rollback
 
 
 class ProseObject(NamedTuple):
@@ -44,19 +39,9 @@ class ProseObject(NamedTuple):
         return self.core.noun
 
 
-class DraftMark(NamedTuple):
-    """The list lengths and style of a draft at a point in time, used for rollback."""
-
-    objects: int
-    claims: int
-    guards: int
-    rules: int
-    style: str | None
-
-
 @dataclass
 class ProseDraft:
-    """The content read so far."""
+    """The content read so far. Claims and guards stand beside the number of their rule."""
 
     style: str | None = None
     objects: list[ProseObject] = field(default_factory=list)
@@ -66,13 +51,12 @@ class ProseDraft:
 
     def mark(self) -> DraftMark:
         """Return a mark for the current state."""
-        return DraftMark(len(self.objects), len(self.claims), len(self.guards), len(self.rules), self.style)
+        return len(self.objects), len(self.claims), len(self.guards), len(self.rules), self.style
 
-    def cut_back(self, mark: DraftMark) -> None:
-        """Roll back to the state at the mark."""
-        del self.objects[mark.objects :], self.claims[mark.claims :]
-        del self.guards[mark.guards :], self.rules[mark.rules :]
-        self.style = mark.style
+    def roll_back(self, mark: DraftMark) -> None:
+        """Return to the state at the mark."""
+        objects, claims, guards, rules, self.style = mark
+        del self.objects[objects:], self.claims[claims:], self.guards[guards:], self.rules[rules:]
 
     def set_style(self, style: str) -> None:
         """Set the style, raising an error if it is already set."""
@@ -82,43 +66,54 @@ class ProseDraft:
 
     def visible(self, rule: int) -> list[ProseObject]:
         """Return the objects that a sentence of this rule can refer to, excluding counted objects."""
-        return [known for known in self.objects if known.rule in (TOP, rule) and known.amount is None]
+        return [obj for obj in self.objects if obj.rule in (TOP, rule) and obj.amount is None]
 
     def introduce(self, core: NounPhraseCore, rule: int, amount: Amount | None = None) -> ProseObject:
         """Introduce an object, or counted objects if `amount` is given."""
-        for known in (known for known in self.objects if known.rule in (TOP, rule)):
-            if known.noun is core.noun and known.core.mark == core.mark and _may_be_same(known.core, core):
+        adjectives = set(core.adjectives)
+        for obj in self.objects:
+            if obj.rule not in (TOP, rule) or obj.noun is not core.noun or obj.core.mark != core.mark:
+                continue
+            if adjectives <= set(obj.core.adjectives) or adjectives >= set(obj.core.adjectives):
                 raise WordingError(
                     f"'a {core.noun.text}' may be new or the one named before: write 'the {core.noun.text}', or give"
                     " each its own color"
                 )
-        found = self._object(core, rule, amount=amount)
-        self.claims += [(rule, claim) for claim in _claims(found)]
-        return found
+        introduced = self._add_object(core, rule, amount=amount)
+        self.claims += [(rule, claim) for claim in core.claims(introduced.variable)]
+        return introduced
 
     def begin_rule(self, core: NounPhraseCore) -> ProseObject:
         """Begin a rule about every object described by a noun phrase."""
-        found = self._object(core, len(self.rules) + 1, universal=True)
-        self.rules.append(found)
-        self.guards += [(found.rule, claim) for claim in _claims(found)]
-        return found
+        universal = self._add_object(core, len(self.rules) + 1, universal=True)
+        self.rules.append(universal)
+        self.guards += [(universal.rule, claim) for claim in core.claims(universal.variable)]
+        return universal
+
+    def _add_object(
+        self, core: NounPhraseCore, rule: int, *, universal: bool = False, amount: Amount | None = None
+    ) -> ProseObject:
+        stem = (core.noun.word or core.noun.text).replace(" ", "_")
+        self.objects.append(ProseObject(f"?{stem}_{len(self.objects) + 1}", core, rule, universal, amount))
+        return self.objects[-1]
 
     def add(self, rule: int, subject: str, predicate: str, *rest: str) -> None:
         """Add a claim to a rule or the top level. Claims about counted objects are added to their count."""
-        named = [known for known in self.objects if known.variable in (subject, *rest)]
-        if any(known.universal and known.rule != rule for known in named):
+        mentioned = [obj for obj in self.objects if obj.variable in (subject, *rest)]
+        if any(obj.universal and obj.rule != rule for obj in mentioned):
             raise WordingError(
-                f"the sentence does not belong to 'every {named[0].noun.text}': say both in one sentence"
+                f"the sentence does not belong to 'every {mentioned[0].noun.text}': say both in one sentence"
             )
-        counted = next((known for known in named if known.amount), None)
+        counted = next((obj for obj in mentioned if obj.amount), None)
         if counted is not None:
             rule = counted.rule
-            others = [known for known in named if known is not counted]
-            before = [known for known in self.objects[: self.objects.index(counted)] if known in self.visible(rule)]
-            if any(other not in before for other in others):
+            before = self.objects[: self.objects.index(counted)]
+            partners = [obj for obj in mentioned if obj is not counted]
+            if any(obj not in before or obj not in self.visible(rule) for obj in partners):
+                text = partners[0].noun.text
                 raise WordingError(
-                    f"there may be one {others[0].noun.text} for all {counted.noun.plural} or one for each: name the"
-                    f" {others[0].noun.text} first, in a sentence of its own"
+                    f"there may be one {text} for all {counted.noun.plural} or one for each: name the"
+                    f" {text} first, in a sentence of its own"
                 )
         self.claims.append((rule, ObjectClaim(subject, (ClaimPart(predicate, rest),))))
 
@@ -131,44 +126,19 @@ class ProseDraft:
         return Description(self.style, top)
 
     def _block(self, rule: int) -> DescriptionBlock:
-        own = [known for known in self.objects if known.rule == rule and not known.universal]
-        objects = [known.variable for known in own if not known.amount]
-        if any(known.amount and not self._claims(rule, known.variable) for known in own):
-            raise WordingError("say of what class the counted objects are")
-        counts = [
-            CountedObjects(*known.amount, known.variable, DescriptionBlock(claims=self._claims(rule, known.variable)))
-            for known in own
-            if known.amount
-        ]
-        return DescriptionBlock(objects, self._claims(rule, None), counts=counts)
+        objects = [obj for obj in self.objects if obj.rule == rule and not obj.universal]
+        counts = []
+        for obj in objects:
+            if obj.amount:
+                claims = self._claims(rule, obj.variable)
+                if not claims:
+                    raise WordingError("say of what class the counted objects are")
+                counts.append(CountedObjects(*obj.amount, obj.variable, DescriptionBlock(claims=claims)))
+        variables = [obj.variable for obj in objects if not obj.amount]
+        return DescriptionBlock(variables, self._claims(rule, None), counts=counts)
 
     def _claims(self, rule: int, counted: str | None) -> list[ObjectClaim]:
         """Return the claims in a rule that concern the given counted objects, or no counted objects if None."""
-        counted_ones = {known.variable for known in self.objects if known.amount}
-        return list(
-            dict.fromkeys(
-                claim
-                for number, claim in self.claims
-                if number == rule
-                and next((name for name in claim_objects(claim) if name in counted_ones), None) == counted
-            )
-        )
-
-    def _object(
-        self, core: NounPhraseCore, rule: int, *, universal: bool = False, amount: Amount | None = None
-    ) -> ProseObject:
-        stem = (core.noun.word or core.noun.text).replace(" ", "_")
-        found = ProseObject(f"?{stem}_{len(self.objects) + 1}", core, rule, universal, amount)
-        self.objects.append(found)
-        return found
-
-
-def _claims(known: ProseObject) -> list[ObjectClaim]:
-    noun = [(ClaimPart("Is", (known.noun.word,)),)] if known.noun.word else []
-    groups = [tuple(ClaimPart(a.predicate, (a.word,)) for a in group) for group in known.core.adjectives]
-    return [ObjectClaim(known.variable, parts) for parts in (*noun, *groups)]
-
-
-def _may_be_same(known: NounPhraseCore, new: NounPhraseCore) -> bool:
-    one, other = set(known.adjectives), set(new.adjectives)
-    return one <= other or other <= one
+        all_counted = {obj.variable for obj in self.objects if obj.amount}
+        claims = dict.fromkeys(claim for number, claim in self.claims if number == rule)
+        return [c for c in claims if next((obj for obj in claim_objects(c) if obj in all_counted), None) == counted]

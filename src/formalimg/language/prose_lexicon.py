@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,8 +14,14 @@ from formalimg.language.phrase_parser import TokenReader, phrase_words
 from formalimg.logic.syntax import CountBound
 from formalimg.logic.vocabulary import vocabulary
 
-_OUTSIDE_CONFIG = ("Above", "Below")
-"""Relations that texts and formulas of both suites use, whether or not the vocabulary of the suite has them."""
+_SHARED_RELATIONS = ("Above", "Below")  # Used in texts and formulas of both suites, whatever their vocabularies
+_AMOUNTS: dict[str, tuple[CountBound, int]] = {  # bound, and offset to the number
+    "exactly": ("exactly", 0),
+    "at-least": ("at-least", 0),
+    "at-most": ("at-most", 0),
+    "more-than": ("at-least", 1),
+    "fewer-than": ("at-most", -1),
+}
 
 
 class RelationPhrase(NamedTuple):
@@ -30,13 +36,6 @@ class RelationPhrase(NamedTuple):
     living: bool | None = None
 
 
-class AmountWords(NamedTuple):
-    """The meaning of words before a number. For example, "more than two" means at least three."""
-
-    bound: CountBound
-    offset: int = 0
-
-
 @dataclass(frozen=True)
 class ProseLexicon:
     """The prose lexicon of a suite, in addition to its base lexicon `words`."""
@@ -49,14 +48,14 @@ class ProseLexicon:
     styles: Mapping[str, str]
     verbs: Mapping[str, str]
     synonyms: Mapping[str, str]
-    amounts: Mapping[str, AmountWords]
+    amounts: Mapping[str, tuple[CountBound, int]]
     phrases: Mapping[str, tuple[str, ...]]
 
     @property
     def colors(self) -> tuple[str, ...]:
         """Adjectives for colours, including synonyms."""
-        known = {word for word, entry in self.words.before.items() if entry.predicate == "HasColor"}
-        return (*sorted(known), *(other for other, word in self.synonyms.items() if word in known))
+        colors = {word for word, entry in self.words.before.items() if entry.predicate == "HasColor"}
+        return (*sorted(colors), *(synonym for synonym, word in self.synonyms.items() if word in colors))
 
     def is_living(self, noun: Noun) -> bool:
         """Return whether the noun denotes living beings, which can hold things, sit or lie."""
@@ -73,34 +72,15 @@ class ProseLexicon:
     def reader(self, text: str) -> TokenReader:
         """Return a reader of the text with synonyms replaced by words of the lexicon."""
         reader = TokenReader(re.sub(r"(?i)-style\b", " style", text))
-        reader.words[:] = _replaced(reader.words, self.synonyms)
-        if reader.words[-2:-1] != ["."]:  # prompts often have no full stop at the end
-            reader.words.insert(-1, ".")
+        words: list[str] = []
+        while not reader.done:
+            synonym = max((phrase for phrase in self.synonyms if reader.sees(phrase)), key=len, default=None)
+            words += phrase_words(self.synonyms[synonym]) if synonym else [reader.next]
+            reader.position += len(phrase_words(synonym)) if synonym else 1
+        if words[-1:] != ["."]:  # prompts often have no full stop at the end
+            words.append(".")
+        reader.words, reader.position = [*words, ""], 0
         return reader
-
-
-def _replaced(words: list[str], synonyms: Mapping[str, str]) -> list[str]:
-    found: list[str] = []
-    place = 0
-    while place < len(words):
-        known = (phrase for phrase in synonyms if _begins(words, place, phrase_words(phrase)))
-        longest = max(known, key=len, default=None)
-        found += phrase_words(synonyms[longest]) if longest else [words[place]]
-        place += len(phrase_words(longest)) if longest else 1
-    return found
-
-
-def _begins(words: list[str], place: int, phrase: list[str]) -> bool:
-    return words[place] == phrase[0] and words[place : place + len(phrase)] == phrase
-
-
-_AMOUNTS = {
-    "exactly": AmountWords("exactly"),
-    "at-least": AmountWords("at-least"),
-    "at-most": AmountWords("at-most"),
-    "more-than": AmountWords("at-least", 1),
-    "fewer-than": AmountWords("at-most", -1),
-}
 
 
 @lru_cache(maxsize=64)
@@ -109,45 +89,35 @@ def prose_lexicon(suite: str, classes: tuple[str, ...] = ()) -> ProseLexicon:
     words, table = lexicon(suite), word_table("prose.toml")
     if classes:
         words = with_classes(words, classes)
-    known = {*vocabulary(suite).predicates, *_OUTSIDE_CONFIG}
+    predicates = {*vocabulary(suite).predicates, *_SHARED_RELATIONS}
     relations = {
         phrase: RelationPhrase(name) for name, relation in words.relations.items() for phrase in relation.phrases
     }
-    more = [(RelationPhrase(name), phrases) for name, phrases in table["relations"].items()]
-    more += [(RelationPhrase(name, living=True), phrases) for name, phrases in table["actions"].items()]
-    more += [(RelationPhrase(name, True, living=True), phrases) for name, phrases in table["worn"].items()]
-    more += [(RelationPhrase(name, True, living=False), phrases) for name, phrases in table["borne"].items()]
-    relations |= {phrase: meaning for meaning, phrases in more if meaning.predicate in known for phrase in phrases}
+    kinds = (("relations", False, None), ("actions", False, True), ("worn", True, True), ("borne", True, False))
+    for kind, reverse, living in kinds:
+        by_phrase = _by_phrase(table[kind], predicates)
+        relations |= {phrase: RelationPhrase(name, reverse, living) for phrase, name in by_phrase.items()}
+    # Incorrect regular plurals, such as "benchs"; and the nouns of classes, no part of which is to be replaced.
+    plurals = {
+        f"{noun.text}s": noun.plural
+        for noun in words.nouns.values()
+        if noun.measure is None and f"{noun.text}s" not in (noun.plural, *words.singulars, *words.plurals)
+    }
+    own_nouns = {text: text for noun in map(class_noun, classes) for text in (noun, plural_of(noun))}
+    amounts = word_table("counting.toml")["amounts"]
     return ProseLexicon(
         suite,
         words,
         relations,
-        _by_phrase(table["alignments"], known),
-        _by_phrase(table["sides"], known),
-        {style: style for style in vocabulary(suite).words.get("style", ())},
-        table["verbs"],
-        {**_regular_plurals(words), **table["synonyms"], **_as_they_are(classes)},
-        {
-            phrase: _AMOUNTS[name]
-            for name, phrases in word_table("counting.toml")["amounts"].items()
-            for phrase in phrases
-        },
-        {name: tuple(phrases) for name, phrases in table.items() if isinstance(phrases, list)},
+        alignments=_by_phrase(table["alignments"], predicates),
+        sides=_by_phrase(table["sides"], predicates),
+        styles={style: style for style in vocabulary(suite).words.get("style", ())},
+        verbs=table["verbs"],
+        synonyms={**plurals, **table["synonyms"], **own_nouns},
+        amounts={phrase: _AMOUNTS[name] for name, phrases in amounts.items() for phrase in phrases},
+        phrases={name: tuple(phrases) for name, phrases in table.items() if isinstance(phrases, list)},
     )
 
 
-def _as_they_are(classes: Iterable[str]) -> dict[str, str]:
-    """Map class nouns to themselves, so that no part of them is replaced by a synonym."""
-    nouns = [class_noun(name) for name in classes]
-    return {text: text for noun in nouns for text in (noun, plural_of(noun))}
-
-
-def _regular_plurals(words: SuiteLexicon) -> dict[str, str]:
-    """Map incorrect regular plurals, such as "benchs", to the correct ones."""
-    nouns = [noun for noun in words.nouns.values() if noun.measure is None and noun.plural != f"{noun.text}s"]
-    known = {*words.singulars, *words.plurals}
-    return {f"{noun.text}s": noun.plural for noun in nouns if f"{noun.text}s" not in known}
-
-
-def _by_phrase(table: Mapping[str, list[str]], known: set[str]) -> dict[str, str]:
-    return {phrase: name for name, phrases in table.items() if name in known for phrase in phrases}
+def _by_phrase(table: Mapping[str, list[str]], names: set[str]) -> dict[str, str]:
+    return {phrase: name for name, phrases in table.items() if name in names for phrase in phrases}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-MAX_QUOTED = 200
-"""The most characters of a quoted string: a longer one is speech, or a quote that was never closed."""
+MAX_QUOTED = 200  # The most characters of a quoted string: a longer one is speech, or a quote that was never closed
 
 # A straight single quote is also an apostrophe: it opens after a blank or a bracket, and closes before one or a sign.
 _STRAIGHT = r"(?<![\w'])'(?=[^\s'])(?P<single>(?:(?!\s').)*?\S)'(?![\w'])"
@@ -20,8 +19,8 @@ def find_quoted_texts(text: str) -> tuple[str, ...]:
     Quotes are '…', "…", “…”, ‘…’, „…“, «…», 「…」 and 『…』. A comma before the closing quote belongs to the sentence.
     """
     quoted = (next(filter(None, match.groups())) for match in _QUOTED.finditer(text))
-    cleaned = (" ".join(one.split()).removesuffix(",") for one in quoted)
-    return tuple(dict.fromkeys(one for one in cleaned if len(one) <= MAX_QUOTED and any(map(str.isalnum, one))))
+    cleaned = (" ".join(part.split()).removesuffix(",") for part in quoted)
+    return tuple(dict.fromkeys(part for part in cleaned if len(part) <= MAX_QUOTED and any(map(str.isalnum, part))))
 
 
 def remove_quoted_texts(text: str) -> str:

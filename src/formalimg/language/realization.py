@@ -1,8 +1,8 @@
-"""Convert formulas to English prompts."""
+"""Convert formulas to English prompts, and clauses of formulas to sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from formalimg.language.description import DescriptionBlock, claim_objects, describe
@@ -13,23 +13,16 @@ from formalimg.language.naming import HashRng, Naming, name_objects
 from formalimg.language.parser import parse_with
 from formalimg.language.phrase_parser import MAX_CHARACTERS
 from formalimg.language.phrases import PhraseBuilder
-from formalimg.language.planning import (
-    AlignedGroup,
-    Clause,
-    Enumeration,
-    Ordering,
-    Planner,
-    mentioned_objects,
-)
-from formalimg.language.sentences import SHOWS, begin_rule, inverted_claim
-from formalimg.logic.syntax import Formula, atoms, to_text
+from formalimg.language.planning import AlignedGroup, Clause, Enumeration, Ordering, Planner, objects_in
+from formalimg.language.sentences import SHOWS, begin_rule, inverse_claim
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import Count, Exists, Forall, Formula, Not, Or, atoms, subformulas, to_text
+from formalimg.logic.variables import free_variables
 from formalimg.logic.vocabulary import Vocabulary, vocabulary
 
-LISTED_FIRST = {"knolling": 35, "natural": 15}
-"""In how many cases of a hundred the objects are listed before anything is said of them."""
+LIST_CHANCE = {"knolling": 35, "natural": 15}  # Percentage of prompts that begin with a list of their objects
 
-_NOT_SHOWN = ("there is no ", "there is not ", "there are not ")
-"""How sentences begin that do not say what a picture is of."""
+_NEGATIONS = ("there is no ", "there is not ", "there are not ")
 
 
 def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
@@ -39,8 +32,8 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
     is parsed back before it is returned, so that it always leads to the same formula.
 
     Args:
-        formula: a closed formula over the vocabulary of the suite; predicates that it does not have are said by the
-            phrases of another suite, or by their names.
+        formula: a closed formula over the vocabulary of the suite; predicates that it does not have get the phrases
+            of another suite, or their names.
         suite: `knolling` or `natural`.
         seed: which of the possible wordings to take.
 
@@ -48,14 +41,14 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
         WordingError: if the formula is not of a shape that can be put into words, or too long or too confusing.
     """
     words = lexicon_of(formula, suite)
-    text = _written(formula, suite, seed, words)
+    text = _write(formula, suite, seed, words)
     if len(text) > MAX_CHARACTERS:
         raise WordingError(
             f"no words found for the formula: they have {len(text):,} characters, over {MAX_CHARACTERS:,}"
         )
-    understood = parse_with(text, words)
+    parsed = parse_with(text, words)
     try:
-        reads_back = is_equivalent_as_written(understood, formula)
+        reads_back = is_equivalent_as_written(parsed, formula)
     except WordingError as error:
         raise WordingError(f"no words found for the formula: {error}") from error
     if not reads_back and words is not lexicon(suite):
@@ -67,87 +60,134 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
 
 def has_wording(formula: Formula, suite: str, classes: Collection[str] = ()) -> bool:
     """Return whether a formula can be expressed in English that parses back to the same formula."""
-    words, known = with_classes(lexicon_of(formula, suite), classes), vocabulary(suite)
+    words, base = with_classes(lexicon_of(formula, suite), classes), vocabulary(suite)
     if not words.nouns.keys() >= {*classes}:  # two classes of one noun
         return False
-    named = {**known.words, "class": tuple(dict.fromkeys((*known.words["class"], *classes)))}
+    extended = {**base.words, "class": tuple(dict.fromkeys((*base.words["class"], *classes)))}
     try:
-        text = _written(formula, suite, 0, words, replace(known, words=named))
+        text = _write(formula, suite, 0, words, replace(base, words=extended))
         return is_equivalent_as_written(parse_with(text, words), formula)
     except WordingError:
         return False
 
 
-def _written(formula: Formula, suite: str, seed: int, words: SuiteLexicon, known: Vocabulary | None = None) -> str:
+def _write(formula: Formula, suite: str, seed: int, words: SuiteLexicon, extended: Vocabulary | None = None) -> str:
     rng = HashRng(f"{seed} {suite} {to_text(formula)}")
-    description = describe(formula, known or suite)
+    description = describe(formula, extended or suite)
+    block = description.block
     naming = name_objects(description, words, rng)
     phrases = PhraseBuilder(words, naming.names, rng)
-    listed_first = rng.likely(LISTED_FIRST[suite])
-    clauses = _planned(description.block, naming, words, rng, listed_first)
+    clauses = _plan(block, naming, words, rng, rng.likely(LIST_CHANCE[suite]))
     there = description.style is not None and rng.likely(90)
-    sentences = write_clauses([*clauses, *description.block.counts], phrases, there=there)
-    sentences += _rules(description.block, naming, phrases)
+    sentences = write_clauses([*clauses, *block.counts], phrases, there=there)
+    planner = Planner(words, rng, naming.with_clause, set(naming.names))
+    outside = set(phrases.known)
+    for rule in block.rules:
+        phrases.known = set(outside)  # what a rule introduces is scoped to it
+        sentences += write_rule(rule, *begin_rule(rule, naming.remaining[rule.variable], planner, phrases), phrases)
     if description.style:
-        sentences = _styled(words.styles[description.style], sentences, rng)
-    opening = _opening(formula, suite, words)
-    return " ".join([*opening, *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)])
+        sentences = _add_style(words.styles[description.style], sentences, rng)
+    has_directions = any(atom.predicate in ("LeftOf", "RightOf") for atom in atoms(formula))
+    opening = words.openings.get(suite, words.openings["directions"] if has_directions else "")
+    return " ".join([*filter(None, [opening]), *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)])
 
 
-def _planned(
-    block: DescriptionBlock, naming: Naming, words: SuiteLexicon, rng: HashRng, listed_first: bool
+def _plan(
+    block: DescriptionBlock, naming: Naming, words: SuiteLexicon, rng: HashRng, lists_objects: bool
 ) -> list[Clause]:
     """Plan the clauses outside of rules, omitting an object that is better introduced by a rule."""
     planner = Planner(words, rng, naming.with_clause, naming.with_clause | naming.people)
-    claims, objects = naming.left[""], [obj for obj in block.objects if obj != _left_to_rule(block, naming)]
+    claims, deferred = naming.remaining[""], _rule_subject(block, naming)
+    objects = [obj for obj in block.objects if obj != deferred]
     clauses = planner.plan(claims, block.disjunctions, objects, ())
     orders = [clause for clause in clauses if isinstance(clause, Ordering | AlignedGroup)]
-    if (
-        len(objects) < 3
-        or not listed_first
-        or any(len(mentioned_objects(order)) * 2 > len(objects) for order in orders)
-    ):
+    is_order_long = any(len(objects_in(order)) * 2 > len(objects) for order in orders)
+    if len(objects) < 3 or not lists_objects or is_order_long:
         return clauses
     return [Enumeration(objects), *planner.plan(claims, block.disjunctions, objects, objects)]
 
 
-def _left_to_rule(block: DescriptionBlock, naming: Naming) -> str | None:
+def _rule_subject(block: DescriptionBlock, naming: Naming) -> str | None:
     """Return an object whose only claim is its relation to every object of the only rule."""
     if len(block.rules) != 1 or block.disjunctions or block.counts:
         return None
     rule = block.rules[0]
-    turned = inverted_claim(rule, naming.left[rule.variable])
-    if turned is None or naming.names[turned.subject].clause or naming.names[rule.variable].clause:
+    claim = inverse_claim(rule, naming.remaining[rule.variable])
+    if claim is None or naming.names[claim.subject].clause or naming.names[rule.variable].clause:
         return None
-    return None if any(turned.subject in claim_objects(claim) for claim in naming.left[""]) else turned.subject
+    is_mentioned = any(claim.subject in claim_objects(top_claim) for top_claim in naming.remaining[""])
+    return None if is_mentioned else claim.subject
 
 
-def _rules(block: DescriptionBlock, naming: Naming, phrases: PhraseBuilder) -> list[str]:
-    """Return the sentences of all rules. Objects introduced in a rule are scoped to it."""
-    planner = Planner(phrases.lexicon, phrases.rng, naming.with_clause, set(naming.names))
-    outside = set(phrases.known)
-    sentences: list[str] = []
-    for rule in block.rules:
-        phrases.known = set(outside)
-        beginning = begin_rule(rule, naming.left[rule.variable], planner, phrases)
-        sentences += write_rule(rule, beginning, phrases)
-    return sentences
-
-
-def _styled(style: str, sentences: list[str], rng: HashRng) -> list[str]:
+def _add_style(style: str, sentences: list[str], rng: HashRng) -> list[str]:
     """Add the style at the start, either merged into the first sentence or as a separate one."""
     first = sentences[0] if sentences else ""
     for beginning in ("there is ", "there are ", *(f"the image {verb} " for verb in SHOWS)):
-        if first.startswith(beginning) and not first.startswith(_NOT_SHOWN) and rng.likely(90):
+        if first.startswith(beginning) and not first.startswith(_NEGATIONS) and rng.likely(90):
             return [f"{style} of {first.removeprefix(beginning)}", *sentences[1:]]
     if first.startswith(("every ", "a ", "an ", "all ")) and rng.likely(85):
         return [f"{style} in which {first}", *sentences[1:]]
     return [f"this is {style}", *sentences]
 
 
-def _opening(formula: Formula, suite: str, words: SuiteLexicon) -> list[str]:
-    """Return the fixed opening sentence if the suite or formula requires one."""
-    if suite in words.openings:
-        return [words.openings[suite]]
-    directed = any(atom.predicate in ("LeftOf", "RightOf") for atom in atoms(formula))
-    return [words.openings["directions"]] if directed else []
+# --- clauses
+
+
+def clause_in_words(clause: str, formula: str, suite: str) -> str:
+    """Express a clause of a formula in English, such as "A cup is to the left of a fork." for `(LeftOf ?a ?b)`.
+
+    The classes and quantifiers of the variables are taken from the formula.
+    """
+    whole, part = parse(formula), parse(clause)
+    literals = part.parts if isinstance(part, Or) else (part,)
+    conditions = [literal.body for literal in literals if isinstance(literal, Not) and not _is_count(literal)]
+    claims: list[Formula] = [literal for literal in literals if not isinstance(literal, Not) or _is_count(literal)]
+    if not claims:
+        conditions, claims = [], list(literals)
+    if len(claims) > 1:
+        raise WordingError(f"no words found for the clause {clause}: it offers a choice")
+    text = realize(parse(_close(whole, conditions, claims[0])), suite)
+    for opening in lexicon(suite).openings.values():
+        text = text.removeprefix(opening).lstrip()
+    return text
+
+
+def _is_count(literal: Formula) -> bool:
+    return isinstance(literal.body if isinstance(literal, Not) else literal, Count)
+
+
+def _close(whole: Formula, conditions: Sequence[Formula], claim: Formula) -> str:
+    """Convert a claim to a closed formula, using the quantifiers and classes of the whole formula."""
+    quantifiers = {p.variable.name: isinstance(p, Forall) for p in subformulas(whole) if isinstance(p, Exists | Forall)}
+    free = {
+        name: None
+        for part in (claim, *conditions)
+        for atom in atoms(part)
+        for name in atom.variables
+        if name in free_variables(part)
+    }
+    # The witness that a strict `forall` asks for has a name of its own.
+    names = [*(name for name in free if name not in quantifiers), *(name for name in quantifiers if name in free)]
+    universal = [name for name in names if quantifiers.get(name)]
+    classes: dict[str, str] = {}
+    for atom in atoms(whole):
+        if atom.predicate == "Is" and len(atom.variables) == 1:
+            classes.setdefault(atom.variables[0], str(atom))
+    classes = {name: text for name, text in classes.items() if text != str(claim)}
+    if len(universal) > 1 or bool(universal) != bool(conditions):
+        raise WordingError(f"no words found for the clause {claim}: it is not about one kind of object")
+    if not universal:
+        return _exists(names, classes, str(claim))
+    index = names.index(universal[0])
+    condition = str(conditions[0]) if len(conditions) == 1 else f"(and {' '.join(map(str, conditions))})"
+    consequent = _exists(names[index + 1 :], classes, str(claim))
+    return _exists(names[:index], classes, f"(forall ?{universal[0]} (implies {condition} {consequent}))")
+
+
+def _exists(names: Sequence[str], classes: dict[str, str], body: str) -> str:
+    """Wrap the text of a formula in an `exists` for each name, adding the class of each."""
+    stated = [classes[name] for name in names if name in classes]
+    text = f"(and {' '.join([*stated, body])})" if stated else body
+    for name in reversed(names):
+        text = f"(exists ?{name} {text})"
+    return text

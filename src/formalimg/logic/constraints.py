@@ -63,10 +63,7 @@ class ConstraintBuilder:
         self._structure = structure
 
     def block(self, variables: Sequence[str], formulas: Sequence[Formula], domains: Domains) -> ConstraintBlock | None:
-        """Return the constraints that the formulas impose on the variables, or None if they cannot all hold.
-
-        Both `variables`, which range over all objects, and the variables bound by the formulas are eliminated.
-        """
+        """Return the constraints that the formulas impose on the variables, or None if they cannot all hold."""
         return self._build(variables, [(formula, True) for formula in formulas], domains)
 
     def _build(
@@ -123,7 +120,10 @@ class ConstraintBuilder:
             case Implies(antecedent, consequent):
                 return self._assume_any([((), [(antecedent, False)]), ((), [(consequent, True)])], block)
             case Iff(left, right):
-                return self._assume_iff(left, right, holds, block)
+                left_table, right_table = (self._table((), [(side, True)], block.domains) for side in (left, right))
+                both: list[_Claim] = [(left_table, True), (right_table, holds)]
+                neither: list[_Claim] = [(left_table, False), (right_table, not holds)]
+                return self._assume_any([((), both), ((), neither)], block)
             case Forall(variable, Implies(antecedent, consequent)):
                 return self._assume_strict_failure(variable.name, antecedent, consequent, block)
             case Count():
@@ -160,12 +160,6 @@ class ConstraintBuilder:
                 return True  # it holds whatever the variables stand for
             tables.append(table)
         return block.add(union(tables, block.domains, self.query))
-
-    def _assume_iff(self, left_side: Formula, right_side: Formula, holds: bool, block: ConstraintBlock) -> bool:
-        left_table, right_table = (self._table((), [(side, True)], block.domains) for side in (left_side, right_side))
-        both_claims: list[_Claim] = [(left_table, True), (right_table, holds)]
-        neither: list[_Claim] = [(left_table, False), (right_table, not holds)]
-        return self._assume_any([((), both_claims), ((), neither)], block)
 
     def _assume_forall(self, forall: Forall, block: ConstraintBlock) -> bool:
         """Assume a `forall`, enumerating its instances if its condition mentions no other variable."""
@@ -268,7 +262,6 @@ class ConstraintBuilder:
                 return self._assume_none(variables, (*premises, (body, not holds)), block)
 
     def _assume_none(self, variables: tuple[str, ...], claims: Sequence[_Claim], block: ConstraintBlock) -> bool:
-        """Assume that no assignment to the variables makes all claims true."""
         if not variables and len(claims) == 1:
             return self._assume(claims[0][0], not claims[0][1], block)
         counterexamples = self._table(variables, claims, block.domains)
@@ -279,10 +272,7 @@ class ConstraintBuilder:
     def _table(
         self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, last: str | None = None
     ) -> RelationTable:
-        """Return a table of the free-variable values for which some assignment to `variables` makes all claims true.
-
-        The table is restricted to the domains. If `last` is one of its variables, it comes last.
-        """
+        """Return a table of the free-variable values for which some assignment to `variables` makes all claims true."""
         free = dict.fromkeys([name for claim, _ in claims for name in self._free_variables(claim)])
         for name in variables:
             free.pop(name, None)

@@ -24,17 +24,13 @@ _Neighbours: TypeAlias = dict[str, list[tuple[str, list[Relation]]]]
 
 
 class LinkGraph:
-    """Graph of the variables that are connected by binary relations, excluding eliminated variables.
-
-    Attributes:
-        degrees: how many neighbours each variable still has; eliminated variables are left out.
-    """
+    """Graph of the variables that are connected by binary relations, excluding eliminated variables."""
 
     __slots__ = ("_neighbours", "degrees")
 
     def __init__(self, neighbours: _Neighbours, degrees: dict[str, int]) -> None:
         self._neighbours = neighbours
-        self.degrees = degrees
+        self.degrees = degrees  # how many neighbours each variable still has, without eliminated variables
 
     @classmethod
     def of(cls, relations: Iterable[Relation]) -> LinkGraph:
@@ -206,8 +202,7 @@ class _Flattening:
                 self.others.append((atom, holds))
 
 
-_MAX_TRIES = 200
-"""How many values are tried before tables are built."""
+_MAX_TRIES = 200  # How many values are tried before tables are built
 
 
 class ConstraintBlock:
@@ -286,8 +281,10 @@ class ConstraintBlock:
                 continue
             else:
                 self.query.take(len(around) + len(self.relations))
-                name = min(around, key=lambda name: self._table_size(around[name]) // self.domains[name].bit_count())
-                if self.tries_left and self._is_closed(around):
+                sizes = {name: self.domains[name].bit_count() for variables in around.values() for name in variables}
+                name = min(around, key=lambda name: prod(sizes[other] for other in around[name]) // sizes[name])
+                names = (variable for relation in self.relations for variable in relation.variables)
+                if self.tries_left and all(variable in around for variable in names):
                     satisfiable = self._try_values(around)
                     if satisfiable is not None:
                         return satisfiable
@@ -306,10 +303,7 @@ class ConstraintBlock:
         return True
 
     def _eliminate_without_tables(self, bound: Sequence[str]) -> Sequence[str] | None:
-        """Eliminate variables with one value or one neighbour. Requires all relations to be binary.
-
-        Return the bound variables that remain linked, or None on a contradiction.
-        """
+        """Eliminate variables with one value or one neighbour. Requires all relations to be binary."""
         relations, graph = self.relations, self.graph
         if graph is None:
             graph = relations.graph.copy() if isinstance(relations, AtomRelations) else LinkGraph.of(relations)
@@ -326,16 +320,8 @@ class ConstraintBlock:
             self.relations = ()
         return remaining
 
-    def _is_closed(self, around: Mapping[str, object]) -> bool:
-        """Return whether the relations mention only bound variables."""
-        return all(name in around for relation in self.relations for name in relation.variables)
-
     def _try_values(self, around: Mapping[str, object]) -> bool | None:
-        """Search for a solution by trying the values of the smallest domain. Return None if the search takes too long.
-
-        Most solutions and contradictions are found within a few tries, which is much faster than building tables. The
-        limit on tries bounds the cost of the remaining cases.
-        """
+        """Search by trying the values of the smallest domain. Return None if the search takes too long."""
         name = min(around, key=lambda name: self.domains[name].bit_count())
         for value in members(self.domains[name]):
             if not self.tries_left:
@@ -359,9 +345,6 @@ class ConstraintBlock:
     def _is_cheap(self, name: str, neighbours: set[str]) -> bool:
         """Return whether the variable can be eliminated without building a table. `neighbours` includes `name`."""
         return len(neighbours) <= 2 or self._is_settled(name)
-
-    def _table_size(self, variables: set[str]) -> int:
-        return prod(self.domains[name].bit_count() for name in variables)
 
     def _propagate(self) -> bool:
         """Enforce arc consistency over the binary relations. Return False if a domain becomes empty."""

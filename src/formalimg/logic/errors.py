@@ -75,8 +75,7 @@ class Span(NamedTuple):
         return f"  {before}{cropped}{after}\n  {' ' * (len(before) + first - start)}{carets}"
 
 
-NOWHERE = Span(SourceText(""), 0, 0)
-"""The span of a node that was built by code, not parsed."""
+NOWHERE = Span(SourceText(""), 0, 0)  # The span of a node that was built by code, not parsed
 
 
 ProblemKind = Literal[

@@ -32,18 +32,10 @@ from formalimg.logic.syntax import (
 )
 from formalimg.logic.vocabulary import closest_match
 
-MAX_CHARACTERS = 100_000
-"""The maximum length of a formula; a K = 10 formula has about 2,000 characters."""
-
-MAX_DEPTH = 200
-"""The maximum nesting depth; a K = 10 formula is about 15 deep."""
-
-MAX_DISTINCT_PAIRS = 10_000
-"""The most pairs of variables that are said to be distinct, in all of a formula."""
-
-MAX_COUNT = 1000
-"""The largest number of a counting quantifier."""
-
+MAX_CHARACTERS = 100_000  # The maximum length of a formula; a K = 10 formula has about 2,000 characters
+MAX_DEPTH = 200  # The maximum nesting depth; a K = 10 formula is about 15 deep
+MAX_DISTINCT_PAIRS = 10_000  # The most pairs of variables that are said to be distinct, in all of a formula
+MAX_COUNT = 1000  # The largest number of a counting quantifier
 OPERATORS = ("and", "or", "not", "implies", "iff", "exists", "forall", *COUNT_BOUNDS)
 
 # Sets, because parsing takes most of the time of loading a suite.

@@ -328,7 +328,6 @@ def _measure_size(matrix: _Matrix) -> _Size:
 
 
 def _distribute_clauses(matrix: _Matrix) -> list[tuple[Literal, ...]]:
-    """Return the clauses of a matrix, in text order."""
     match matrix:
         case Literal():
             return [(matrix,)]

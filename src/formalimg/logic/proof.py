@@ -18,15 +18,9 @@ from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, If
 from formalimg.logic.variables import existential_block, free_variables
 from formalimg.logic.world import OutOfStepsError, World, members
 
-MAX_LISTED = 5
-"""How many candidates of one variable, or instances of one condition, are listed one by one."""
-
-MAX_PROVED = 50
-"""How many failing parts of one `or` are proved; of further ones the proof only says that they fail."""
-
-_MAX_COUNTED = 5
-"""How many of the objects that a count finds are named."""
-
+MAX_LISTED = 5  # How many candidates of one variable, or instances of one condition, are listed one by one
+MAX_PROVED = 50  # How many failing parts of one `or` are proved; of further ones the proof only says that they fail
+_MAX_COUNTED = 5  # How many of the objects that a count finds are named
 _GAVE_UP = "why that is takes too many steps to find out"
 
 

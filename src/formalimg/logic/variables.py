@@ -90,11 +90,7 @@ class FreshNames:
 
 
 def rename_apart(formula: Formula) -> Formula:
-    """Rename the variables of a closed formula so that each quantifier binds a unique name.
-
-    The first quantifier that binds a name keeps it, and later ones receive the suffixes `_1`, `_2` and so on. Spans are
-    preserved.
-    """
+    """Rename the variables of a closed formula so that each quantifier binds a unique name."""
     bound = bound_variables(formula)
     if len(set(bound)) == len(bound):
         return formula
@@ -209,10 +205,7 @@ class FormulaStructure:
         return cached[1]
 
     def groups(self, formula: Formula) -> tuple[ConjunctGroup, ...]:
-        """Return the conjuncts of a formula, grouped so that no two groups share a variable bound by its `exists`.
-
-        Each group can be decided separately and only links the variables that it mentions.
-        """
+        """Return the conjuncts of a formula, grouped so that no two groups share a variable bound by its `exists`."""
         cached = self._groups.get(id(formula))
         if cached is None or cached[0] is not formula:
             cached = self._groups[id(formula)] = (formula, self._find_groups(formula))
@@ -280,11 +273,7 @@ class FormulaStructure:
 
 
 def narrow_counts(formula: Formula) -> Formula:
-    """Move conjuncts that do not mention the counted variable out of each count.
-
-    The moved conjuncts are placed outside of the count, which keeps the tables of counts small. The formula must bind
-    every name only once.
-    """
+    """Move conjuncts that do not mention the counted variable out of each count."""
     formula = map_children(formula, narrow_counts)
     if not isinstance(formula, Count):
         return formula

@@ -32,8 +32,7 @@ def find_certified_rates(run: RunRow, certificates: Sequence[JudgeCertificate]) 
     """Return the error rates of a run's judge on drawings, or None without a matching certificate."""
     for certificate in certificates:
         if _is_for_run(certificate, run) and not any(_judge_differences(run, certificate)):
-            errors = certified_errors(certificate)
-            return None if errors is None else errors.rates
+            return certified_errors(certificate)
     return None
 
 
@@ -94,7 +93,6 @@ def certificate_table(section: Section, certificates: Sequence[JudgeCertificate]
 
 
 def _correct_rate(run: RunRow, certificate: JudgeCertificate, confidence: float) -> tuple[Number, str]:
-    """Return the pass rate corrected with a certificate, and the assumption behind the correction."""
     overall, whole = run.summary.overall, certificate.whole
     sensitivity, specificity = whole.sensitivity.value, whole.specificity.value
     if sensitivity is None or specificity is None:
@@ -126,7 +124,6 @@ def _missing_certificate_remark(run: RunRow, judge: str, certificates: Sequence[
 
 
 def _judge_differences(run: RunRow, certificate: JudgeCertificate) -> Iterator[str]:
-    """Yield the differences between the certified judge and the judge of the run."""
     judge = run.manifest.judge
     ours = {name: value for name, value in (judge.settings if judge else {}).items() if value is not None}
     theirs = {name: value for name, value in certificate.settings.items() if value is not None}

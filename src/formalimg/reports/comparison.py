@@ -74,10 +74,6 @@ def compare(
         labels: human labels of images, by the resolved folders of the runs; they correct the numbers of the judge.
         baseline: the folder of the run that the others are compared with; by default each is compared with each.
         certificates: certificates of judges, for a table, and for what would overturn a difference.
-
-    Raises:
-        FormalimgError: if there is no run, the baseline is not one of them, or an image has no verdict and
-            `missing` is `error`.
     """
     if not runs:
         raise FormalimgError("there is nothing to report: name at least one run folder")
@@ -150,7 +146,6 @@ def _correct_runs(
     rules: HowCounted,
     labels: Mapping[Path, RunLabels],
 ) -> tuple[tuple[CorrectedRun, ...], tuple[Table, ...], tuple[str, ...]]:
-    """Return the runs corrected with human labels, their tables, and the reasons why other runs were not corrected."""
     from formalimg.reports.corrected import build_corrected_tables, correct_run, why_not_corrected
 
     corrected, notes = [], []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.human_eval.agreement.image_labels import RunLabels
-from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.human_eval.agreement.rated_images import ImageName
 from formalimg.reports.comparison_model import BY_PEOPLE, HowCounted, Section, SeenRun, run_cell, run_column
 from formalimg.reports.main_table import generalizability_number
 from formalimg.reports.tables.format import count_noun, epsilon_text, join_names, level_name
@@ -174,7 +174,6 @@ def _measure_image(
 def _correct_means(
     images: Sequence[_MeasuredImage], suite: Benchmark, confidence: float
 ) -> tuple[dict[int, CorrectedNumber], CorrectedNumber]:
-    """Return the corrected mean of each level and of all images."""
     by_level: dict[int, list[_MeasuredImage]] = {level: [] for level in sorted({image.level for image in images})}
     for image in images:
         by_level[image.level].append(image)

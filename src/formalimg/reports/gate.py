@@ -19,8 +19,8 @@ from formalimg.reports.tables.format import count_noun, format_interval, format_
 from formalimg.runs.looks import GateDesign, read_gate_looks, take_gate_look
 from formalimg.runs.manifest import judge_names
 from formalimg.runs.plan import judge_key
-from formalimg.stats.non_inferiority import ALPHA, GateDecision, decide_gate
 from formalimg.stats.observations import Interval
+from formalimg.stats.sequential_pairs import ALPHA, GateDecision, decide_gate
 from formalimg.types import RunRecord
 
 _EXIT_CODES = {"pass": 0, "worse": 1, "cannot tell": 2}

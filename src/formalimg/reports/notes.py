@@ -324,7 +324,6 @@ _SETTINGS: dict[str, Callable[[RunRow], str]] = {
 
 
 def _note_on_computed(published: Sequence[PublishedRow], names_source: bool) -> str:
-    """Return a note on the published numbers that were computed instead of printed."""
     computed: dict[str, dict[str, None]] = {}
     for row in published:
         computed.setdefault(row.source, {}).update(dict.fromkeys(row.computed))
@@ -368,7 +367,6 @@ def _hidden_judges_note(runs: Sequence[RunRecord], rows: Sequence[RunRow]) -> It
 
 
 def _by_value(rows: Sequence[RunRow], value_of: Callable[[RunRow], str]) -> str:
-    """Return each distinct value with the runs that have it."""
     names_by_value: dict[str, list[str]] = {}
     for row in rows:
         names_by_value.setdefault(value_of(row), []).append(row.name)

@@ -233,7 +233,6 @@ def choose_images(
 
 
 def _round_robin(outcomes: Iterable[ImageOutcome], group: Callable[[ImageOutcome], Hashable]) -> Iterator[ImageOutcome]:
-    """Yield the first outcome of each group, then the second of each, and so on."""
     groups: dict[Hashable, deque[ImageOutcome]] = {}
     for outcome in outcomes:
         groups.setdefault(group(outcome), deque()).append(outcome)

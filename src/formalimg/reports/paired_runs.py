@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.human_eval.agreement.image_labels import RunLabels
-from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.human_eval.agreement.rated_images import ImageName
 from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import GradedImage, HowCounted, RunRow, SeenImage, SeenRun
 from formalimg.reports.run_numbers import has_same_items, same_items
@@ -248,7 +248,6 @@ def _compare_pair(
 def _decide_by_people(
     judged: RunPair, plain: PairedDifference, pair: _Pair, number: _ComparedNumber, confidence: float
 ) -> RunPair:
-    """Return a comparison decided by people, with the judge's difference and the effect of missing verdicts."""
     decided = judged._replace(found=plain, by="people", judge=judged.found, worst=None, best=None)
     if pair.worst is None or pair.best is None:
         return decided
@@ -321,7 +320,6 @@ class _PairReader:
         return self._runs[number].graded if self._of_groups else self._runs[number].images
 
     def _means(self, number: int, missing: MissingAs, among: set[str] | None) -> ItemMeans:
-        """Return the means of a run over the items in `among`, or over all items if it is None."""
         if among is None and (number, missing) in self._whole:
             return self._whole[number, missing]
         run = self._runs[number]

@@ -131,9 +131,6 @@ def write_html(
         threshold: as for `compare`.
         studied: human ratings of the images, as `formalimg.human_eval.agreement.study_human_ratings` returned them.
         printed: what is printed of it: `open` for what is open, `all` for all parts.
-
-    Raises:
-        FormalimgError: if it cannot be written, or is too large even without images.
     """
     comparison = compare(
         runs, missing=missing, epsilon=epsilon, references=references, profile=profile, threshold=threshold

@@ -123,7 +123,6 @@ def read_images(run: RunRecord, suite: Benchmark) -> RunImages:
 
 
 def _image_result(judged: Judged, shared: dict[Part, Part]) -> SeenImage:
-    """Return an image without the reasons of its parts, sharing equal parts to save memory."""
     outcome, verdict = judged.outcome, judged.verdict
     is_scored = isinstance(verdict, Verdict)
     by_rule = is_scored and "rule" in verdict.evidence

@@ -41,9 +41,7 @@ from formalimg.types import Item, Judge
 if TYPE_CHECKING:
     from formalimg.models.folder.file_matching import MatchReport
 
-DEFAULT_EPSILON = 0.7
-"""The rate to hold at levels of suites that have none of their own: that of FormalImg."""
-
+DEFAULT_EPSILON = 0.7  # The rate to hold at levels of suites that have none of their own: that of FormalImg
 _log = logging.getLogger(__name__)
 
 
@@ -152,7 +150,6 @@ async def _look_at(
     make: Callable[[Sequence[Item[object]]], Awaitable[Mapping[str, bool]]],
     progress: Progress,
 ) -> Mapping[str, bool | None] | None:
-    """Process items from the queue until `missing` of them are scored. Return None if the run was stopped."""
     outcomes: dict[str, bool | None] = {}
     scored = 0
     while scored < missing and len(outcomes) < len(queue):
@@ -166,8 +163,6 @@ async def _look_at(
 
 
 class _Queues:
-    """The remaining items of each level, and the mapping from verdicts to outcomes."""
-
     def __init__(self, plan: AdaptivePlan, looks: AdaptiveLooks, folder: Path) -> None:
         self._plan = plan
         self._looks = looks
@@ -202,7 +197,6 @@ class _Queues:
 
 
 def _other_verdicts(folder: Path, items: Sequence[Item[object]], judge: Judge) -> dict[str, bool]:
-    """Return the verdicts of the same judge in another run, for the items scored there."""
     with closing(open_run(folder, Identity(judge.name, judge.settings))) as run:
         if judge_key(judge) not in map(judge_key, run.judges()):
             raise FormalimgError(

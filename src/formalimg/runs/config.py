@@ -28,15 +28,9 @@ from formalimg.types import ChatModel, ImageModel, Item, Judge
 if TYPE_CHECKING:
     from formalimg.runs.rewriting import Rewriter, RewriteStore
 
-MIN_SIZE = 16
-"""The smallest width and height that can be requested, in pixels."""
-
-MAX_SIZE = 16_384
-"""The largest width and height that can be requested, in pixels."""
-
-MAX_SAMPLES = 1000
-"""The largest number of images of one item."""
-
+MIN_SIZE = 16  # The smallest width and height that can be requested, in pixels
+MAX_SIZE = 16_384  # The largest width and height that can be requested, in pixels
+MAX_SAMPLES = 1000  # The largest number of images of one item
 MAX_SEED = 2**63 - 1
 """The largest base seed, and the smallest with a minus sign: what a database and random generators take."""
 
@@ -149,10 +143,7 @@ class RunConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """All options of a run, shared by `formalimg.run` and the command line.
-
-    Several models may share them. Models and judges are opened apart.
-    """
+    """All options of a run, shared by `formalimg.run` and the command line."""
 
     suite: str
     items: str | Path | Iterable[Item[Any]] | None = None
@@ -275,8 +266,6 @@ class RunOptions:
 
 
 class _ItemValues(Mapping[str, Value]):
-    """A mapping from item id to a value that is computed on each access."""
-
     def __init__(self, items: Iterable[Item[Any]], value_of: Callable[[Item[Any]], Value | None]) -> None:
         self._items = {item.id: item for item in items}
         self._value_of = value_of
@@ -315,7 +304,7 @@ def images_url(url: str, folder: Path) -> str:
 
 def _check_url(url: str) -> str:
     from formalimg.models.secrets import mask_secrets  # these here, because most runs need none
-    from formalimg.runs.remote_image_store import check_url
+    from formalimg.runs.image_store import check_url
 
     if mask_secrets(url) != url:
         raise FormalimgError(

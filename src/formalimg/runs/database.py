@@ -41,8 +41,7 @@ from formalimg.runs.queries import MAX_SCORE, ImageQueries
 from formalimg.types import Item, Part, Unscored, Verdict
 
 RESULTS_FILE = "results.sqlite"
-_TIMEOUT = 30
-"""Seconds to wait for a reader that blocks the database."""
+_TIMEOUT = 30  # Seconds to wait for a reader that blocks the database
 _DAMAGED = "the file is damaged: restore it, or move the run folder away and start anew"
 
 

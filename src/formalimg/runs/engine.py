@@ -22,7 +22,7 @@ from itertools import islice
 from formalimg.benchmarks.odd_records import NO_PROMPT
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, NotStartedError
-from formalimg.models.spending import Meter, advise_on_unknown_cost, open_meter
+from formalimg.models.pricing import Meter, advise_on_unknown_cost, open_meter
 from formalimg.runs.database import VerdictRow, cost_columns, verdict_row
 from formalimg.runs.inspection import ImageThreads, count_decoded_bytes, image_memory
 from formalimg.runs.messages import (
@@ -46,16 +46,12 @@ from formalimg.runs.progress import Progress, interrupt_work, share_progress
 from formalimg.runs.store import RunStore, StoredAnswer
 from formalimg.types import ImageModel, Judge, Unscored, Verdict
 
-_WRITERS = min(8, (os.cpu_count() or 1) + 1)
-"""Number of files that are decoded and written at the same time."""
-
+_WRITERS = min(8, (os.cpu_count() or 1) + 1)  # Number of files that are decoded and written at the same time
 _WRITE_BATCH = 16
 _SMALL_IMAGE = 32_000
 """Images up to this number of bytes are stored several at a time: switching to a thread takes longer than they do."""
 
-_VERDICT_BATCH = 64
-"""Maximum number of verdicts recorded in one transaction."""
-
+_VERDICT_BATCH = 64  # Maximum number of verdicts recorded in one transaction
 _log = logging.getLogger(__name__)
 
 
@@ -114,11 +110,7 @@ class Engine:
             self.progress.stopped = True
 
     async def run(self, to_make: Sequence[PlannedImage], to_judge: Sequence[ImageToJudge] = ()) -> Progress:
-        """Generate and judge the images, recording errors of individual images. May be called repeatedly.
-
-        Raises:
-            FormalimgError: if the run cannot go on: a full disk, a model that does not exist. What is done is kept.
-        """
+        """Generate and judge the images, recording errors of individual images. May be called repeatedly."""
         self.progress.images += len(to_make)
         self.progress.verdicts += len(to_make) + len(to_judge) if self._judge else 0
         self._threads = ImageThreads(_WRITERS)
@@ -156,7 +148,6 @@ class Engine:
             self.report()
 
     def _count(self, breaker: CircuitBreaker, failed: bool | None, reason: str) -> None:
-        """Count a result, and stop the run after too many consecutive failures."""
         breaker.count(failed, reason)
         if breaker.is_open and not self.progress.stopped:
             _log.info("the run stops: %s", breaker.message)
@@ -272,7 +263,6 @@ class Engine:
         await waiting.close()
 
     async def _queue_earlier_images(self, to_judge: Iterable[ImageToJudge], waiting: Channel[ImageToJudge]) -> None:
-        """Queue images from earlier runs for judging."""
         for entry in to_judge:
             await self._queue_for_judge(entry, waiting)
 

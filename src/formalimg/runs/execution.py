@@ -45,8 +45,7 @@ _log = logging.getLogger(__name__)
 _GRACE_SECONDS = 25.0
 """How long calls under way may take after SIGTERM, before the process ends: systems kill it after 30 seconds."""
 
-_WAKE_UP_SECONDS = 0.2
-"""How late a notebook's stop button may be."""
+_WAKE_UP_SECONDS = 0.2  # How late a notebook's stop button may be
 
 
 def execute(
@@ -71,10 +70,6 @@ def execute(
         on_match: called once, before anything else, for models that serve existing images.
         safeguards: a pre-flight of judges and model, and the number of failures in a row after which the run stops.
         on_resume: called once, before anything is made, if a part of the work or all of it is done already.
-
-    Raises:
-        LockedError: if another process is writing to the folder.
-        FormalimgError: if the folder holds another run, or the run cannot go on. What is done is kept.
     """
     if judge:
         require_storable_settings(Identity(judge.name, judge.settings))

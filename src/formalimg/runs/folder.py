@@ -16,16 +16,11 @@ from formalimg.errors import FormalimgError
 from formalimg.runs.image_store import IMAGES, METADATA
 
 _MANIFEST, _RESULTS = "run.toml", "results.sqlite"
-REWRITES = "rewrites.jsonl"
-"""The file with rewritten prompts."""
-PREFLIGHT = "preflight.jsonl"
-"""The file with what was found about judges before anything was asked of them."""
-LOOKS = "looks.jsonl"
-"""The file with the looks of an adaptive run."""
-GATE_LOOKS = "gate.jsonl"
-"""The file with the looks of gates in which the run is the new one."""
-RESTARTS = "restarts.jsonl"
-"""The file with the adaptive runs that were here before, and were set aside."""
+REWRITES = "rewrites.jsonl"  # The file with rewritten prompts
+PREFLIGHT = "preflight.jsonl"  # The file with what was found about judges before anything was asked of them
+LOOKS = "looks.jsonl"  # The file with the looks of an adaptive run
+GATE_LOOKS = "gate.jsonl"  # The file with the looks of gates in which the run is the new one
+RESTARTS = "restarts.jsonl"  # The file with the adaptive runs that were here before, and were set aside
 _MAX_TRACE_BYTES = 10_000_000
 _FILES = (
     _MANIFEST,
@@ -100,10 +95,7 @@ def remove_partial_files(folder: Path) -> None:
 
 
 def set_aside(folder: Path) -> Path | None:
-    """Move the content of a run folder to a sibling folder named `NAME.old-<UTC time>`, for a fresh start.
-
-    Of an adaptive run a trace stays: when it was set aside, and after how many looks.
-    """
+    """Move the content of a run folder to a sibling folder named `NAME.old-<UTC time>`, for a fresh start."""
     try:
         real = folder.resolve(strict=True)  # the folder may be reached through a link, which stays
         present = {path.name for path in real.iterdir()}
@@ -135,7 +127,6 @@ def set_aside(folder: Path) -> Path | None:
 
 
 def _build_restart_trace(folder: Path, moved_to: str) -> bytes:
-    """Return the log of earlier adaptive runs, including the current one if it has any looks."""
     try:
         earlier = read_plain_bytes(folder / RESTARTS, _MAX_TRACE_BYTES)
     except OSError:

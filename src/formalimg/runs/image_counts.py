@@ -24,9 +24,7 @@ from formalimg.runs.queries import ALL_IMAGES, ImageFilter, ImageQueries, is_cla
 if TYPE_CHECKING:
     from formalimg.runs.reader import StoredRun
 
-_RATE_WINDOW = 120.0
-"""The rate is that of the last so many seconds."""
-
+_RATE_WINDOW = 120.0  # The rate is that of the last so many seconds
 _CLASS = re.compile(r"\(Is\s+\?[^\s()']+\s+'([^']*)'")
 _OBJECTS = """CASE WHEN formula = '' THEN (
     SELECT json_group_array(named.word) FROM (
@@ -115,8 +113,6 @@ class FacetCounts(NamedTuple):
 
 
 class _FailedPart(NamedTuple):
-    """A filter key for failed parts: a kind, a word, or both."""
-
     kind: str
     word: str
 
@@ -172,8 +168,6 @@ class FacetIndex:
 
 
 class _BitSets(dict[Hashable, bytearray]):
-    """Bit sets under construction, keyed by facet value."""
-
     def add(self, choice: Hashable, number: int) -> None:
         bits = self.setdefault(choice, bytearray())
         if number >> 3 >= len(bits):
@@ -209,7 +203,6 @@ def read_facets(run: ImageQueries) -> FacetIndex:
 
 
 def _read_image(row: tuple[Any, ...]) -> tuple[str, int, int, str, frozenset[_FailedPart]]:
-    """Return item, sample, level, outcome and failed parts of an image."""
     item, sample, level, is_scored, passed, parts = row
     if not is_scored:
         return item, sample, level, "unscored", frozenset()
@@ -218,7 +211,6 @@ def _read_image(row: tuple[Any, ...]) -> tuple[str, int, int, str, frozenset[_Fa
 
 
 def _list_failed_parts(parts: Iterable[Any]) -> Iterator[_FailedPart]:
-    """Yield the filter keys of each failed part: its kind, its words, and each combination."""
     for stored_kind, subjects, name in parts:
         kind, clause = (text if isinstance(text, str) else "" for text in (stored_kind, name))
         yield _FailedPart(kind, "")
@@ -229,7 +221,6 @@ def _list_failed_parts(parts: Iterable[Any]) -> Iterator[_FailedPart]:
 
 
 def _read_mentions(row: tuple[Any, ...]) -> tuple[str, tuple[str, ...]]:
-    """Return the words an item mentions: formula classes, tags and concept objects."""
     item, formula, tags, objects = row
     words = [*stored_json(tags, "tags", list), *stored_json(objects or "[]", "record", list)]
     classes = _CLASS.findall(stored_text(formula, "formula"))

@@ -20,25 +20,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MAX_PIXELS = 50_000_000
-"""Images with more pixels than this are not decoded."""
-LARGE_IMAGE_BYTES = 32_000_000
-"""Bytes to decode an image from which on it waits for its turn: four million pixels."""
-_MAX_QUEUED_BYTES = 8_000_000
-"""Decoded images up to this size may wait in queues."""
-_BAND_ROWS = 256
-"""Rows of an image that are converted at once, so that no second and third copy of it is needed."""
-_DECODED_BYTES_PER_PIXEL = 8
-"""Of an image and its copy in RGB: the library takes four for each."""
-_IMAGES = MemoryGate(256_000_000)
-"""Bytes that large images take together, while they are decoded and judged."""
+MAX_PIXELS = 50_000_000  # Images with more pixels than this are not decoded
+LARGE_IMAGE_BYTES = 32_000_000  # Bytes to decode an image from which on it waits for its turn: four million pixels
+_MAX_QUEUED_BYTES = 8_000_000  # Decoded images up to this size may wait in queues
+_BAND_ROWS = 256  # Rows of an image that are converted at once, so that no second and third copy of it is needed
+_DECODED_BYTES_PER_PIXEL = 8  # Of an image and its copy in RGB: the library takes four for each
+_IMAGES = MemoryGate(256_000_000)  # Bytes that large images take together, while they are decoded and judged
 _MAX_FLAT_RANGE = 3
 """An image whose channels each vary by no more than this is one flat colour; JPEG makes that much of its own."""
-_LYING = (5, 6, 7, 8)
-"""Orientations in EXIF of images whose width and height are exchanged."""
+_LYING = (5, 6, 7, 8)  # Orientations in EXIF of images whose width and height are exchanged
 _FORMATS = ("PNG", "JPEG", "WEBP")
-_warnings_lock = threading.Lock()
-"""Warnings can be silenced by one thread at a time only."""
+_warnings_lock = threading.Lock()  # Warnings can be silenced by one thread at a time only
 
 
 class InspectedImage(NamedTuple):
@@ -147,7 +139,6 @@ def _open_file(file: IO[bytes]) -> Image:
 
 
 def _to_rgb(image: Image) -> Image:
-    """Return an RGB copy independent of the opened file, converted in bands."""
     from PIL import Image as Images
 
     if image.mode == "RGB" and "transparency" not in image.info:

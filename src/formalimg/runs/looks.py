@@ -22,14 +22,11 @@ from formalimg.runs.folder import GATE_LOOKS, LOOKS, RESTARTS
 from formalimg.runs.image_store import write_run_file
 from formalimg.runs.manifest import Identity, utc_now
 from formalimg.runs.plan import judge_key
-from formalimg.stats.non_inferiority import GateDecision, GateOutcome, look_alpha
 from formalimg.stats.sequential import LOOK_EVERY, AdaptiveDesign, AdaptiveTest
-from formalimg.stats.sequential_pairs import PairedDesign, PairedTest
+from formalimg.stats.sequential_pairs import GateDecision, GateOutcome, PairedDesign, PairedTest, look_alpha
 from formalimg.types import Judge
 
-_MAX_BYTES = 10_000_000
-"""As much of a file is read: a run folder may come from anywhere."""
-
+_MAX_BYTES = 10_000_000  # As much of a file is read: a run folder may come from anywhere
 _MAX_IMAGES, _MAX_OF_LEVEL, _MAX_PAIRS = 100_000, 10_000, 20_000
 """Limits of a design: of all images, of those of one level, and of the items of a comparison. Larger ones take long."""
 
@@ -125,7 +122,6 @@ class AdaptiveLooks:
         return (needs if isinstance(needs, int) else needs.counted) - sum(self._level_counts(self._counts).values())
 
     def _level_counts(self, counts: Mapping[tuple[int, str], int]) -> dict[str, int]:
-        """Count the scored images of the current level by outcome."""
         current = self.level or 0
         return {outcome: count for (level, outcome), count in counts.items() if level == current}
 
@@ -266,7 +262,6 @@ def _require_rate(value: object) -> float:
 
 
 def _read_lines(path: Path) -> list[bytes]:
-    """Return the lines of a file, or an empty list if it does not exist."""
     try:
         data = read_plain_bytes(path, _MAX_BYTES)
     except FileNotFoundError:
@@ -356,7 +351,6 @@ def _format_differences(stored: GateDesign, design: GateDesign) -> str:
 
 
 def _read_gate_look(record: dict[str, Any]) -> GateLook:
-    """Parse a stored look, validating all its numbers."""
     texts = [record[name] for name in ("against", "by", "number")]
     outcome: GateOutcome = record["outcome"]
     counts = [record[name] for name in ("looks", "look", "items")]

@@ -21,15 +21,12 @@ from formalimg.stats.observations import Profile
 from formalimg.types import Setting
 
 MANIFEST_FILE = "run.toml"
-TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
-"""How times are written everywhere in a run, in UTC."""
-SCHEMA = 1
-"""The version of the format of run folders; another number was written by another version of formalimg."""
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"  # How times are written everywhere in a run, in UTC
+SCHEMA = 1  # The version of the format of run folders; another number was written by another version of formalimg
 MAX_MANIFEST_BYTES = 1_000_000
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
 """Limits of integers in a manifest: what 64 bits hold, with a sign or without."""
-MAX_TEXT = 100_000
-"""Limit of the length of a text in a manifest, in characters."""
+MAX_TEXT = 100_000  # Limit of the length of a text in a manifest, in characters
 _MAX_STORED_SAMPLES = 20_000
 """Limit of images per item that a manifest may name: those of all models, where verdicts are imported together."""
 _MAX_SHOWN = 200
@@ -310,11 +307,7 @@ def _toml_value(value: Setting) -> str:
 
 
 def judge_names(judges: Sequence[Identity]) -> list[str]:
-    """Return a label for each judge: its name, with the differing settings if the name is shared.
-
-    A model that judges in two personas is called `openai/q (strict)` and `openai/q (standard)`: the prompts that
-    follow from a persona are not listed, unless others replace them.
-    """
+    """Return a label for each judge: its name, with the differing settings if the name is shared."""
     return [_distinct_name(judge, [namesake for namesake in judges if namesake.name == judge.name]) for judge in judges]
 
 
@@ -339,7 +332,6 @@ def _distinct_name(judge: Identity, namesakes: Sequence[Identity]) -> str:
 
 
 def _format_name(judge: Identity, keys: Iterable[str]) -> str:
-    """Format the judge's name with the selected settings, putting the persona first."""
     settings = judge.settings
     texts = [str(settings["persona"])] if "persona" in settings and "persona" in keys else []
     texts += [f"{key}={settings[key]}" for key in keys if key in settings and key != "persona"]
@@ -354,10 +346,7 @@ def profile_of_judges(manifests: Iterable[RunManifest]) -> Profile:
 
 
 def published_wording(settings: Mapping[str, Setting]) -> str:
-    """Return the source of the prompt texts for a published protocol, such as `published protocol, our wording`.
-
-    Empty where no published protocol is followed, or it sends no texts.
-    """
+    """Return the source of the prompt texts for a published protocol, such as `published protocol, our wording`."""
     texts = [str(value) for name, value in settings.items() if name == "prompt" or name.startswith("prompt_")]
     if "protocol" not in settings or not texts:
         return ""

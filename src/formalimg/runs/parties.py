@@ -25,7 +25,7 @@ from formalimg.types import ChatModel, Concurrent, ImageModel, Item, Judge
 
 if TYPE_CHECKING:
     from formalimg.judges.factory import Protocol
-    from formalimg.runs.defaults.available_judges import Words
+    from formalimg.runs.defaults.settings import Words
 
 JudgeFunction: TypeAlias = Callable[[Any, Item[Any]], Any]
 """Takes a PIL image and an item; see `CallableJudge` for what it may return."""
@@ -110,13 +110,12 @@ def open_judges(
 
 
 def _authors_texts(suite: str, protocol: Protocol) -> Path | None:
-    """Return the folder of the suite authors' prompt texts, or None for the default protocol."""
     if protocol == "default":
         return None
-    from formalimg.benchmarks.download.texts import pulled_texts
+    from formalimg.benchmarks.download.texts import find_pulled_texts
     from formalimg.benchmarks.registry import suite as suite_of
 
-    return pulled_texts(suite_of(suite).source)
+    return find_pulled_texts(suite_of(suite).source)
 
 
 def model_of(model: str | ImageModel, options: Mapping[str, object] | None) -> ImageModel:
@@ -228,7 +227,7 @@ class EngineOptions:
             return
         from formalimg.models.base import PremadeImageModel
         from formalimg.runs.ray.pool import open_worker_pool
-        from formalimg.runs.ray.ray_cluster import ResourceRequest
+        from formalimg.runs.ray.worker import ResourceRequest
 
         # Models that serve existing images need no workers.
         remote = None if model and isinstance(model.instance, PremadeImageModel) else model
@@ -249,9 +248,7 @@ class EngineOptions:
             yield Workplace(pool.model or local.model, pool.judge, pool.rates_text)
 
 
-MAX_FAILURES = 20
-"""After so many failures of a model or judge in a row a run stops, unless another number is given."""
-
+MAX_FAILURES = 20  # After so many failures of a model or judge in a row a run stops, unless another number is given
 _BUILTIN = "builtin/"
 _PREFLIGHT_VARIABLE = "FORMALIMG_PREFLIGHT"
 
@@ -272,8 +269,7 @@ class Safeguards:
             )
 
 
-UNGUARDED = Safeguards()
-"""No safeguards: what is asked for is tried to the end."""
+UNGUARDED = Safeguards()  # No safeguards: what is asked for is tried to the end
 
 
 def preflight_by_default() -> bool:
@@ -336,10 +332,7 @@ def image_failed(status: str) -> bool | None:
 
 
 def judge_failed(judge: Judge, row: VerdictRow) -> bool | None:
-    """Return whether a judge failed, or None if it was not asked or its model declined.
-
-    Built-in judges answer always; what they cannot read is not their failure.
-    """
+    """Return whether a judge failed, or None if it was not asked or its model declined."""
     if row.passed is not None:
         return False
     if row.reason == "judge failed":

@@ -22,8 +22,7 @@ from formalimg.runs.messages import PlannedImage
 from formalimg.scenes.scene import Scene
 from formalimg.types import ImageModel, Item, Judge
 
-_KEY_VERSION = 1
-"""Must be raised whenever keys hash something else."""
+_KEY_VERSION = 1  # Must be raised whenever keys hash something else
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,7 @@ class Selection:
     ids: Collection[str] | None = None
 
     def of(self, items: Sequence[Item[object]]) -> dict[int, Item[object]]:
-        """Return the selected items, keyed by position in the suite.
-
-        Raises:
-            FormalimgError: if the suite does not have a level or id, or no item is selected.
-        """
+        """Return the selected items, keyed by position in the suite."""
         if self.levels is not None:
             self._require_available("level", self.levels, {item.level for item in items})
         if self.ids is not None:

@@ -15,9 +15,9 @@ from formalimg._util.strict_json import is_text
 from formalimg.errors import FormalimgError
 from formalimg.judges.preflight import PreflightResult, check_judge, needs_preflight
 from formalimg.models.base import NotStartedError
+from formalimg.models.pricing import advise_on_unknown_cost, open_meter
 from formalimg.models.retry import few_attempts
 from formalimg.models.secrets import redact
-from formalimg.models.spending import advise_on_unknown_cost, open_meter
 from formalimg.runs.database import cost_columns
 from formalimg.runs.folder import PREFLIGHT, append_to_journal, create_run_folder, read_journal
 from formalimg.runs.manifest import utc_now
@@ -26,9 +26,7 @@ from formalimg.runs.plan import judge_key
 from formalimg.runs.progress import Progress
 from formalimg.types import Judge
 
-_MAX_BYTES = 1_000_000
-"""As much of the file is read: a run folder may come from anywhere."""
-
+_MAX_BYTES = 1_000_000  # As much of the file is read: a run folder may come from anywhere
 _NOTHING_BEGUN = "(nothing was begun; --no-preflight, in Python preflight=False, skips this check)"
 
 

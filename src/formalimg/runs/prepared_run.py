@@ -217,7 +217,6 @@ def question_cost(judge: Identified, count: int) -> float | None:
 
 
 def _estimate_rewrites(config: RunConfig, folder: Path, items: Sequence[Item[object]]) -> tuple[int, float | None]:
-    """Return the number of prompts to rewrite and the estimated cost."""
     if config.rewriter is None:
         return 0, 0.0
     from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
@@ -231,7 +230,6 @@ def _estimate_rewrites(config: RunConfig, folder: Path, items: Sequence[Item[obj
 def _read_existing(
     config: RunConfig, folder: Path, judge: Judge | None
 ) -> tuple[Mapping[tuple[str, int], ExistingImage], Set[tuple[str, str]]]:
-    """Return the existing images, and the questions and images that the judge has scored."""
     if not (folder / MANIFEST_FILE).exists():
         refuse_foreign_images(folder)
         return {}, frozenset()

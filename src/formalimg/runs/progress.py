@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from formalimg._util.text import visible
 from formalimg.errors import FormalimgError
-from formalimg.models.spending import Spending
+from formalimg.models.pricing import Spending
 
 
 class EarlierWork(NamedTuple):
@@ -154,12 +154,8 @@ def interrupt_work(*components: object) -> None:
             component.interrupt()
 
 
-_BETWEEN_LINES = 15
-"""Seconds between lines where standard error is not a terminal, as in a log file."""
-
-_BETWEEN_UPDATES = 0.25
-"""Seconds between updates of the line in a notebook, each of which is a message to the browser."""
-
+_BETWEEN_LINES = 15  # Seconds between lines where standard error is not a terminal, as in a log file
+_BETWEEN_UPDATES = 0.25  # Seconds between updates of the line in a notebook, each of which is a message to the browser
 _BAR = 20
 
 
@@ -215,7 +211,6 @@ def script_progress(title: str) -> Iterator[Callable[[Progress], None]]:
 
 
 def _is_notebook() -> bool:
-    """Return whether this code runs in a notebook kernel."""
     interactive = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive is not None else None
     return getattr(shell, "kernel", None) is not None

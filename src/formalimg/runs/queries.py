@@ -32,8 +32,7 @@ OUTCOME_COLUMNS = (
     "pictures.item, level, pictures.sample, status, pictures.detail, passed, score, verdicts.reason, verdicts.detail"
 )
 OUTCOME_WIDTH = len(OUTCOME_COLUMNS.split(", "))
-MAX_SCORE = 1_000_000
-"""Scores are from 0 to 1, but a judge of somebody else may have counted otherwise."""
+MAX_SCORE = 1_000_000  # Scores are from 0 to 1, but a judge of somebody else may have counted otherwise
 _COLUMNS = f"{OUTCOME_COLUMNS}, prompt, sha256"
 # A verdict belongs to a question and an image: where an image came to be absent, it has none, whatever is stored.
 _IS_SCORED = "(status = 'made' AND passed IS NOT NULL)"
@@ -51,9 +50,7 @@ _REASONS_WITHOUT_IMAGE: Mapping[str, UnscoredReason] = {
     "too large": "too large",
 }
 
-_BY_SCORE = f"CASE WHEN {_IS_SCORED} THEN -score ELSE {MAX_SCORE + 1} END"
-"""The best first, and last what is unscored."""
-
+_BY_SCORE = f"CASE WHEN {_IS_SCORED} THEN -score ELSE {MAX_SCORE + 1} END"  # The best first, and last what is unscored
 _ALL_HOLD = "NOT EXISTS (SELECT 1 FROM json_each(verdicts.parts) AS part WHERE json_extract(part.value, '$.score') < 1)"
 _MARKS: Mapping[ImageMark, str] = {
     "disagreement": f"{_IS_SCORED} AND json_type(evidence, '$.fulfilled') IN ('true', 'false') "
@@ -304,5 +301,4 @@ def is_claimed(word: str, clause: str) -> bool:
 
 
 def _escape_like(text: str) -> str:
-    """Escape the wildcards of a text for use in LIKE."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

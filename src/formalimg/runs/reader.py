@@ -264,9 +264,6 @@ def open_run(folder: str | Path, judge: Identity | None = None) -> StoredRun:
     Args:
         folder: the run folder.
         judge: whose verdicts to show, one of `StoredRun.judges()`; None for those of the judge that ran last.
-
-    Raises:
-        FormalimgError: if it is not a run, or was written by another version of formalimg.
     """
     return StoredRun(folder, judge)
 
@@ -302,8 +299,7 @@ def load_layouts(run: RunRecord) -> dict[str, Scene]:
     return layouts
 
 
-_DECODED_ITEMS = 256
-"""So many items are kept decoded: those that are being judged."""
+_DECODED_ITEMS = 256  # So many items are kept decoded: those that are being judged
 
 
 class StoredItems(ItemRecords):

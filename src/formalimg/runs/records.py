@@ -34,9 +34,7 @@ from formalimg.runs.plan import image_seed, question_key
 from formalimg.runs.store import RunStore
 from formalimg.types import Item, Unscored, Verdict
 
-JOURNALS = (LOOKS, PREFLIGHT, RESTARTS, REWRITES)
-"""Files of a run that are lists of events, and are copied as they are."""
-
+JOURNALS = (LOOKS, PREFLIGHT, RESTARTS, REWRITES)  # Files of a run that are lists of events, and are copied as they are
 _MAX_JOURNAL_BYTES = 1_000_000_000
 _OF_ITEM = "(SELECT position FROM items WHERE id = item)"
 _ORDER = {
@@ -108,11 +106,7 @@ def open_records(folder: Path) -> Iterator[RunRecords]:
 
 
 def restore_run(folder: Path, records: RunRecords) -> RunManifest:
-    """Write a run folder without image files from its records, and return its manifest.
-
-    Images that were on an object store are looked for in the folder from then on: their place belongs to the run that
-    made them.
-    """
+    """Write a run folder without image files from its records, and return its manifest."""
     if folder.exists() and any(folder.iterdir()):
         raise FormalimgError(f"{folder} is not empty: choose another folder, or empty it")
     create_run_folder(folder)
@@ -143,7 +137,6 @@ def restore_run(folder: Path, records: RunRecords) -> RunManifest:
 
 @cache
 def _table_columns() -> Mapping[str, tuple[str, ...]]:
-    """Return the columns of each table in the schema."""
     definitions = re.findall(r"CREATE TABLE (\w+) \((.*?)^\);", table_definitions(), re.DOTALL | re.MULTILINE)
     columns = {name: tuple(re.findall(r"^    ([a-z0-9]+) ", body, re.MULTILINE)) for name, body in definitions}
     return {name: columns[name] for name in _ORDER}

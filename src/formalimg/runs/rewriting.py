@@ -25,8 +25,7 @@ from formalimg.runs.folder import REWRITES, append_to_journal, read_journal
 from formalimg.runs.progress import Progress, share_progress
 from formalimg.types import ChatModel, ImageModel, Setting
 
-_MAX_LENGTH = 10_000
-"""The most characters of a prompt; what is asked for has about a thousand."""
+_MAX_LENGTH = 10_000  # The most characters of a prompt; what is asked for has about a thousand
 
 
 class RewrittenPrompt(BaseModel):

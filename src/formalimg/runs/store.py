@@ -135,7 +135,6 @@ class RunStore:
     def _changed_items(
         self, items: Mapping[int, Item[object]], questions: Mapping[str, str], stored: Set[str]
     ) -> Iterator[ItemRow]:
-        """Yield the rows of items that are new or differ from the stored ones."""
         as_stored = "SELECT 1 FROM items WHERE id = ? AND position = ? AND level = ? AND question = ? AND record = ?"
         for position, item in items.items():
             question = questions[item.id]
@@ -214,10 +213,7 @@ class RunStore:
             return 0
 
     def record_images(self, results: Iterable[tuple[PlannedImage, ImageRow, float]]) -> None:
-        """Record image results and their durations in seconds in a single transaction.
-
-        Those without an image are retried when the run is resumed.
-        """
+        """Record image results and their durations in seconds in a single transaction."""
         self._write(
             "UPDATE pictures SET status = ?, detail = ?, file = ?, sha256 = ?, bytes = ?, width = ?, height = ?, "
             "served = ?, cost = cost + ?, unpriced = unpriced + ?, seconds = ?, at = ?, attempts = attempts + 1 "

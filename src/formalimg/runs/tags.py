@@ -26,11 +26,8 @@ TAGS_FILE = "tags.json"
 _LOCK_FILE = ".tags.lock"
 _SCHEMA = 1
 _MAX_BYTES = 100_000
-MAX_TAGS, MAX_TAG, MAX_NOTE = 20, 40, 4_000
-"""Limits: the number of tags, and the characters of a tag and of a note."""
-
-_saving = Lock()
-"""Threads of this process take turns; others are kept out by a file."""
+MAX_TAGS, MAX_TAG, MAX_NOTE = 20, 40, 4_000  # Limits: the number of tags, and the characters of a tag and of a note
+_saving = Lock()  # Threads of this process take turns; others are kept out by a file
 
 
 class RunTags(NamedTuple):
@@ -51,11 +48,7 @@ class TagsChangedError(FormalimgError):
 
 
 def read_tags(folder: Path) -> RunTags:
-    """Read the tags and the note of a run, or return empty ones if there are none.
-
-    Raises:
-        FormalimgError: if the file cannot be read, or is damaged.
-    """
+    """Read the tags and the note of a run, or return empty ones if there are none."""
     path = folder / TAGS_FILE
     return _parse_tags(path, lambda: read_plain_bytes(path, _MAX_BYTES))
 
@@ -88,10 +81,6 @@ def write_tags(folder: Path, tags: Iterable[str], note: str, *, version: str, ro
         note: its note.
         version: the version that the writer has seen.
         root: a folder around it, below which no part of the path may be a link. Default: the run folder itself.
-
-    Raises:
-        TagsChangedError: if they have changed since; nothing is written.
-        FormalimgError: if the tags are not valid, the folder is not a run, or they cannot be written.
     """
     new = {"schema": _SCHEMA, "tags": list(validate_tags(list(tags))), "note": validate_note(note)}
     with _lock_tags(folder, root or folder) as opened:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 Measure = Literal["xmin", "ymin", "xmax", "ymax", "center_x", "center_y", "area"]
 
-_SCAN_LIMIT = 16
-"""Up to this many objects are compared one by one; for more, a sorted order is faster."""
+_SCAN_LIMIT = 16  # Up to this many objects are compared one by one; for more, a sorted order is faster
 
 
 _GETTERS = {measure: attrgetter(measure) for measure in get_args(Measure)}
@@ -159,9 +158,7 @@ class Rankings(dict[Measure, Ranking]):
         return ranking
 
 
-_EXACT = 2**25
-"""Sums and areas of integers below this are exact as floats."""
-
+_EXACT = 2**25  # Sums and areas of integers below this are exact as floats
 _NUMBERS = frozenset({int, float})
 
 

@@ -14,11 +14,8 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 
-CANVAS = 1000
-"""Width and height of the canvas; x points right, y points down, the origin is the top left corner."""
-
-MIN_SIDE = 20
-"""The smallest side of a box that counts as an object."""
+CANVAS = 1000  # Width and height of the canvas; x points right, y points down, the origin is the top left corner
+MIN_SIDE = 20  # The smallest side of a box that counts as an object
 
 
 class Box(NamedTuple):
@@ -48,15 +45,13 @@ class Box(NamedTuple):
         return "[" + " ".join(f"{number:g}" for number in self) + "]"
 
 
-NO_WORD = "other"
-"""The word of detectors where no word of the vocabulary fits."""
+NO_WORD = "other"  # The word of detectors where no word of the vocabulary fits
 
 
 ATTRIBUTE_PREDICATES = {"HasColor": "color", "HasMaterial": "material", "HasShape": "shape", "HasState": "state"}
 """The kind of attribute of each attribute predicate."""
 
-ATTRIBUTE_KINDS = tuple(ATTRIBUTE_PREDICATES.values())
-"""The kinds of attributes, in display order."""
+ATTRIBUTE_KINDS = tuple(ATTRIBUTE_PREDICATES.values())  # The kinds of attributes, in display order
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     Truth: TypeAlias = NDArray[np.bool]
 
 
-ALIGNMENT = 100
-"""Centres less than this apart are aligned."""
-
+ALIGNMENT = 100  # Centres less than this apart are aligned
 MEASURE_NAMES: dict[Measure, str] = {
     "xmin": "left edge",
     "ymin": "top edge",

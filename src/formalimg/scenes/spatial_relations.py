@@ -35,12 +35,8 @@ from formalimg.scenes.solver.inequalities import Alternatives, Inequality, Term
 CARRIERS = {"On": 1, "In": 1, "Holding": 0}
 """Relations in which one object carries the other, and which argument is the carrier."""
 
-REACH = 150
-"""Objects next to each other are less than this apart."""
-
-CONTACT = 20
-"""How far above an object another may end that still touches it."""
-
+REACH = 150  # Objects next to each other are less than this apart
+CONTACT = 20  # How far above an object another may end that still touches it
 LEAST_OVERLAP, MOST_HIDDEN = 0.15, 0.45
 """One object is in front of another if it covers this much of the smaller box, and no more of the hidden one."""
 
@@ -114,8 +110,7 @@ AXIOMS: dict[str, tuple[tuple[AxiomLess, ...], ...]] = {
 NATURAL_RELATIONS = ("On", "In", "LeftOf", "RightOf", "Above", "Below", "Holding", "NextTo")
 """The relations of Natural formulas, and of published ones."""
 
-DIRECTIONS = ("LeftOf", "RightOf", "Above", "Below")
-"""The relations that are read from boxes, and not recorded."""
+DIRECTIONS = ("LeftOf", "RightOf", "Above", "Below")  # The relations that are read from boxes, and not recorded
 
 
 @cache
@@ -236,11 +231,8 @@ def _boxes_overlap(first: Box, second: Box) -> bool:
     )
 
 
-TOUCH = 50
-"""How far above a thing what is on it may end: edges of detected boxes are off by as much."""
-
-LEGS = 100
-"""How far above the lower edge of a thing, as of the legs of a table, what is under it may end."""
+TOUCH = 50  # How far above a thing what is on it may end: edges of detected boxes are off by as much
+LEGS = 100  # How far above the lower edge of a thing, as of the legs of a table, what is under it may end
 
 
 def _is_across(first: int) -> tuple[AxiomLess, AxiomLess]:

@@ -14,9 +14,8 @@ from formalimg._util.record_files import read_records
 from formalimg._util.text import truncate
 from formalimg.benchmarks.prompt_formulas import MAX_READ
 from formalimg.errors import FormalimgError
-from formalimg.language.free_english import read_free_english
+from formalimg.language.free_english import find_unknown_nouns, read_free_english
 from formalimg.language.lexicon import WordingError
-from formalimg.language.open_nouns import find_unknown_nouns
 from formalimg.language.parser import understand
 from formalimg.logic.checks import check
 from formalimg.logic.parser import try_parse
@@ -24,7 +23,7 @@ from formalimg.logic.prenex import complexity
 from formalimg.logic.syntax import Formula
 from formalimg.logic.vocabulary import Vocabulary, vocabulary, vocabulary_names
 from formalimg.models.base import Unanswered
-from formalimg.models.spending import Spending
+from formalimg.models.pricing import Spending
 from formalimg.prompts import load_prompts
 from formalimg.scoring.writer import ask_until_valid, write_each
 from formalimg.types import ChatModel

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from formalimg.stats.comparison import PairedDifference, compare_paired
     from formalimg.stats.corrected import corrected_rate
     from formalimg.stats.correlation import pearson, within_level_correlation
-    from formalimg.stats.drift import drift_evidence
     from formalimg.stats.intervals import clopper_pearson
+    from formalimg.stats.judge_error import drift_evidence
     from formalimg.stats.observations import Interval, Observation
     from formalimg.stats.precision_recall import classification
     from formalimg.stats.ranking import rank_agreement, spearman

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
@@ -16,11 +16,9 @@ from formalimg.stats.observations import Interval, PassCount
 BinaryAnswer: TypeAlias = bool | None  # True, False, or None for no answer
 Case = TypeVar("Case", bound=Hashable)
 
+# What has to reach the pass rating: the mean of the ratings, or more than half of them
 ComplianceRule: TypeAlias = Literal["mean", "majority"]
-"""What has to reach the pass rating: the mean of the ratings, or more than half of them."""
-
 PASS_RATING = 4
-_POINTS = 5
 
 
 class Consistency(NamedTuple):
@@ -61,9 +59,6 @@ def consistency(
         items: the item of each case, where items have several cases, such as the questions about one image; their
             answers are not independent. None if each case is independent, and then the interval is Clopper-Pearson.
         confidence: of the interval.
-
-    Raises:
-        FormalimgError: if an answer or the confidence is invalid.
     """
     answers = validate_answers(pairs)
     names = item_ids(len(answers), items)
@@ -91,9 +86,7 @@ def consistency(
     )
 
 
-class _AnswerTable(NamedTuple):
-    """Counts of each pair of answers by two raters, integers except for unseen items."""
-
+class _AnswerTable(NamedTuple):  # Counts of each pair of answers by two raters, integers except for unseen items
     yes_yes: float
     yes_no: float
     no_yes: float
@@ -124,15 +117,10 @@ def _kappa_interval(whole: _AnswerTable, kinds: Mapping[_AnswerTable, int], conf
         differ = (_AnswerTable(0, weight, 0, 0), _AnswerTable(0, 0, weight, 0))
         unseen = agree if upper else differ
         more = _AnswerTable(*map(sum, zip(whole, *unseen, strict=True)))
-        without = [
-            WithoutItem(
-                _cohens_kappa(
-                    _AnswerTable(*(all_ - item_counts for all_, item_counts in zip(more, kind, strict=True)))
-                ),
-                times,
-            )
-            for kind, times in [*sorted(kinds.items()), *((kind, 1) for kind in unseen)]
-        ]
+        without = []
+        for kind, times in [*sorted(kinds.items()), *((kind, 1) for kind in unseen)]:
+            rest = _AnswerTable(*(count - mine for count, mine in zip(more, kind, strict=True)))
+            without.append(WithoutItem(_cohens_kappa(rest), times))
         return jackknife_limit(_cohens_kappa(more) or 0.0, without, items - 1, confidence, upper=upper)
 
     return unseen_limits(value, limit)
@@ -214,10 +202,9 @@ def _mean_interval(
 def validate_answers(pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]]) -> list[tuple[BinaryAnswer, BinaryAnswer]]:
     """Return the pairs as a list, and raise an error if an answer is not True, False or None."""
     answers = list(pairs)
-    for pair in answers:
-        for answer in pair:
-            if answer is not None and answer is not True and answer is not False:
-                raise FormalimgError(f"{answer!r} is not an answer: use True, False, or None where there is none")
+    for answer in chain.from_iterable(answers):
+        if answer is not None and answer is not True and answer is not False:
+            raise FormalimgError(f"{answer!r} is not an answer: use True, False, or None where there is none")
     return answers
 
 
@@ -231,13 +218,10 @@ def complies(ratings: Iterable[int | None], rule: ComplianceRule = "mean") -> bo
 
     Returns:
         The verdict; None without ratings, and by majority also for a tie.
-
-    Raises:
-        FormalimgError: if a rating is not one of the five points, or the rule is unknown.
     """
     answered = [rating for rating in ratings if rating is not None]
     for rating in answered:
-        if isinstance(rating, bool) or rating not in range(1, _POINTS + 1):
+        if isinstance(rating, bool) or rating not in range(1, 6):
             raise FormalimgError(f"{rating!r} is not a rating on five points: use 1 to 5, or None where it is missing")
     match rule:
         case "mean":

@@ -56,22 +56,15 @@ def resample_level(level: int, kinds: PassCounts, config: BootstrapConfig) -> Le
 
 
 def band_interval(levels: Mapping[int, LevelDraws], value: float, config: BootstrapConfig) -> Interval:
-    """Return the bootstrap interval of `value`, the mean rate of the levels."""
-    lower, upper = _with_unseen_items(levels, config)
-    return quantile_interval(lower.mean(axis=0), upper.mean(axis=0), value, config)
-
-
-def _with_unseen_items(levels: Mapping[int, LevelDraws], config: BootstrapConfig) -> tuple[Draws, Draws]:
-    """Return resampled rates for the lower and upper limits, adding an unseen item to one level per resample."""
+    """Return the bootstrap interval of `value`, the mean rate of the levels, one of which has an unseen item."""
     import numpy as np
 
     chosen = np.random.default_rng((config.seed, *levels)).integers(len(levels), size=config.resamples)
     is_at_level = np.arange(len(levels))[:, None] == chosen
-    sampled_counts = np.array([draws.seen for draws in levels.values()])
-    return (
-        np.where(is_at_level, np.array([draws.with_failure for draws in levels.values()]), sampled_counts),
-        np.where(is_at_level, np.array([draws.with_pass for draws in levels.values()]), sampled_counts),
-    )
+    drawn = np.array([draws.seen for draws in levels.values()])
+    with_failure, with_pass = (np.array([draws[end] for draws in levels.values()]) for end in (1, 2))
+    lower, upper = (np.where(is_at_level, unseen, drawn).mean(axis=0) for unseen in (with_failure, with_pass))
+    return quantile_interval(lower, upper, value, config)
 
 
 def quantile_interval(lower: Draws, upper: Draws, value: float, config: BootstrapConfig) -> Interval:
@@ -107,21 +100,6 @@ def group_items(named: Sequence[tuple[Hashable, _Case]]) -> dict[tuple[_Case, ..
     return dict(sorted(Counter(tuple(sorted(weighted_kinds)) for weighted_kinds in cases.values()).items()))
 
 
-def bootstrap_draws(kinds: Sequence[float], statistic: Statistic, config: BootstrapConfig) -> Draws:
-    """Compute a statistic on each bootstrap resample."""
-    import numpy as np
-
-    generator = np.random.default_rng(config.seed)
-    total = round(sum(kinds))
-    shares = np.array(kinds) / sum(kinds)
-    rows = max(1, _CHUNK // len(kinds))
-    blocks = []
-    for start in range(0, config.resamples, rows):
-        drawn = generator.multinomial(total, shares, size=min(rows, config.resamples - start))
-        blocks.append(statistic(drawn.astype(np.float64)))
-    return np.concatenate(blocks)
-
-
 def bootstrap_estimate(
     kinds: Mapping[_Kind, int],
     statistic_of: Callable[[Sequence[_Kind]], Statistic],
@@ -143,24 +121,20 @@ def bootstrap_estimate(
 
     def draws(unseen: Sequence[_Kind]) -> Draws:
         counts = [*kinds.values(), *(weight for _ in unseen)]
-        return bootstrap_draws(counts, statistic_of([*kinds, *unseen]), config)
+        statistic = statistic_of([*kinds, *unseen])
+        generator = np.random.default_rng(config.seed)
+        total, shares = round(sum(counts)), np.array(counts) / sum(counts)
+        rows = max(1, _CHUNK // len(counts))
+        blocks = []
+        for start in range(0, config.resamples, rows):
+            drawn = generator.multinomial(total, shares, size=min(rows, config.resamples - start))
+            blocks.append(statistic(drawn.astype(np.float64)))
+        return np.concatenate(blocks)
 
-    return Estimate(value, percentile_interval(draws(worst), draws(best), *tail_probabilities(config.confidence)))
-
-
-def tail_probabilities(confidence: float) -> tuple[float, float]:
-    """Return the cumulative probabilities of the lower and upper interval limits."""
-    return (1 - confidence) / 2, (1 + confidence) / 2
-
-
-def percentile_interval(lower: Draws, upper: Draws, below_low: float, below_high: float) -> Interval | None:
-    """Return the interval from a lower quantile of `lower` to an upper quantile of `upper`.
-
-    A resample without a value might have had any: it counts as the worst for the lower end and as 1 for the upper one.
-    None if such resamples leave no lower end.
-    """
-    import numpy as np
-
-    low = float(np.quantile(np.where(np.isnan(lower), -np.inf, lower), below_low, method="lower"))
-    high = float(np.quantile(np.where(np.isnan(upper), 1.0, upper), below_high, method="higher"))
-    return None if low == -np.inf else Interval(low, high)
+    # A resample without a value might have had any: it counts as the worst for the lower end and as 1 for the upper
+    # one. There is no interval if such resamples leave no lower end.
+    lower, upper = draws(worst), draws(best)
+    tails = (1 - config.confidence) / 2, (1 + config.confidence) / 2
+    low = float(np.quantile(np.where(np.isnan(lower), -np.inf, lower), tails[0], method="lower"))
+    high = float(np.quantile(np.where(np.isnan(upper), 1.0, upper), tails[1], method="higher"))
+    return Estimate(value, None if low == -np.inf else Interval(low, high))

@@ -42,34 +42,24 @@ class MeanError(NamedTuple):
 
 
 class PairedDifference(NamedTuple):
-    """The mean difference between two runs, on the items with values in both.
+    """The mean difference between two runs, on the items with values in both."""
 
-    Attributes:
-        estimate: the mean difference, first minus second; for a band the mean over its levels, each with the same
-            weight. None if there is no item, or none at one of the levels.
-        interval: its confidence interval, simultaneous for all comparisons of a report where they were adjusted. It
-            excludes 0 exactly where the (adjusted) p-value is at most 1 minus the confidence.
-        p: the two-sided p-value of the sign-flip test; None where there is no estimate.
-        adjusted_p: the same, corrected by Holm's method for all comparisons of a report; None where it was not.
-        items: the number of items compared.
-        left_out: the items that only one of the runs has, or that have no verdict or score in one of them, by name.
-        wins, losses: the number of items on which the first is better, and worse.
-        confidence: of the interval; with adjusted p-values, that all intervals of the report hold.
-        error: the standard error of the estimate; None where there is no estimate.
-        bounds: the lowest and the highest estimate, whatever the missing verdicts are; None if none is missing. The
-            interval then reaches from that of the lowest to that of the highest.
-    """
-
+    # first minus second; for a band the mean over its levels, each with the same weight. None if there is no item, or
+    # none at one of the levels
     estimate: float | None
+    # simultaneous for all comparisons of a report where they were adjusted; without 0 exactly where the (adjusted) p is
+    # at most 1 minus the confidence
     interval: Interval | None
-    p: float | None
-    adjusted_p: float | None
-    items: int
-    left_out: tuple[str, ...]
-    wins: int = 0
+    p: float | None  # of the two-sided sign-flip test; None where there is no estimate
+    adjusted_p: float | None  # by Holm's method for all comparisons of a report; None where it was not adjusted
+    items: int  # number of items compared
+    left_out: tuple[str, ...]  # items that only one run has, or without a verdict or score in one, by name
+    wins: int = 0  # number of items on which the first is better, and worse
     losses: int = 0
-    confidence: float = 0.95
-    error: MeanError | None = None
+    confidence: float = 0.95  # of the interval; with adjusted p, that all intervals of the report hold
+    error: MeanError | None = None  # of the estimate; None where there is none
+    # the lowest and the highest estimate, whatever the missing verdicts are; None if none is missing. The interval then
+    # reaches from that of the lowest to that of the highest
     bounds: Interval | None = None
 
 
@@ -81,10 +71,7 @@ class ItemMean(NamedTuple):
 
 
 ItemMeans: TypeAlias = Mapping[str, ItemMean]  # The means of all items of a run, by name
-
-
-MissingAs: TypeAlias = MissingPolicy | Literal["pass"]
-"""How an image without a verdict counts: not at all, as a failure, or, to bound a difference, as a pass."""
+MissingAs: TypeAlias = MissingPolicy | Literal["pass"]  # `pass` bounds a difference
 
 
 def item_rates(observations: Iterable[Observation], missing: MissingAs = "exclude") -> dict[str, ItemMean]:
@@ -109,8 +96,8 @@ def group_means(observations: Iterable[ScoreObservation], missing: MissingAs = "
         elif missing in ("fail", "pass"):
             level_scores.append(float(missing == "pass"))
     return {
-        group_name(group, level): ItemMean(level, fsum(those) / len(those) if those else None)
-        for (group, level), those in scores.items()
+        group_name(group, level): ItemMean(level, fsum(values) / len(values) if values else None)
+        for (group, level), values in scores.items()
     }
 
 
@@ -181,17 +168,6 @@ def compare_paired(
 
     An item with several images counts once, by the share of its scored images that passed. Items without a verdict
     on both sides take no part in the comparison; they are named instead.
-
-    Args:
-        first: the observations of one run.
-        second: the observations of the other.
-        levels: as for `PairedItems.difference`.
-        missing: how to treat images without a verdict: left out, or counted as failures (`fail`).
-        confidence: of the interval.
-        seed: of the permutation test, where it is not exact.
-
-    Raises:
-        FormalimgError: if an item is at different levels in the two runs, or an observation is invalid.
     """
     paired = pair_items(item_rates(first, missing), item_rates(second, missing))
     return paired.difference(levels, confidence=confidence, seed=seed)
@@ -206,20 +182,18 @@ def adjust_for_all(differences: Sequence[PairedDifference]) -> tuple[PairedDiffe
     Comparisons without a p-value are no tests.
     """
     p_values = [difference.p for difference in differences if difference.p is not None]
-    adjusted = iter(holm(p_values))
-    return tuple(
-        difference if difference.p is None else _with_adjusted_p(difference, next(adjusted), len(p_values))
-        for difference in differences
-    )
-
-
-def _with_adjusted_p(difference: PairedDifference, adjusted_p: float, tests: int) -> PairedDifference:
-    interval, confidence = difference.interval, difference.confidence
-    if difference.estimate is not None and difference.error is not None:
-        level = 1 - (1 - confidence) / tests
-        interval = _t_interval(difference.estimate, difference.error, level, difference.bounds)
-        interval = _fit_interval_to_p(interval, difference.estimate, adjusted_p, confidence)
-    return difference._replace(adjusted_p=adjusted_p, interval=interval)
+    holm_values = iter(holm(p_values))
+    adjusted = []
+    for difference in differences:
+        if difference.p is not None:
+            p, interval, confidence = next(holm_values), difference.interval, difference.confidence
+            if difference.estimate is not None and difference.error is not None:
+                level = 1 - (1 - confidence) / len(p_values)
+                interval = _t_interval(difference.estimate, difference.error, level, difference.bounds)
+                interval = _fit_interval_to_p(interval, difference.estimate, p, confidence)
+            difference = difference._replace(adjusted_p=p, interval=interval)
+        adjusted.append(difference)
+    return tuple(adjusted)
 
 
 def is_significant(difference: PairedDifference) -> bool:
@@ -328,7 +302,6 @@ def _t_interval(mean: float, error: MeanError, confidence: float, bounds: Interv
 def _build_paired_difference(
     values: Sequence[float], weights: Sequence[float], left_out: tuple[str, ...], confidence: float, seed: int
 ) -> PairedDifference:
-    """Build the weighted mean difference with its test and interval, without an estimate if there are no weights."""
     validate_confidence(confidence)
     wins, losses = sum(value > 0 for value in values), sum(value < 0 for value in values)
     if not weights:

@@ -18,7 +18,7 @@ levels differ. For this each level's rate is drawn towards that of all levels, b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import fsum, isfinite, sqrt
 from typing import NamedTuple
 
@@ -26,10 +26,9 @@ from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import jeffreys_interval, normal_quantile, student_quantile
 from formalimg.stats.observations import Interval
 
+# How many labels the rate of all levels is worth beside those of a level, when a variance is estimated. By simulation:
+# the intervals of six models over ten levels, with 25 to 400 labels, then hold.
 _TOWARDS_ALL = 16
-"""How many labels the rate of all levels is worth beside those of a level, when a variance is estimated.
-
-By simulation: the intervals of six models over ten levels, with 25 to 400 labels, then hold."""
 
 
 class CorrectedRate(NamedTuple):
@@ -69,17 +68,6 @@ class LabelledLevel(NamedTuple):
     def labels(self) -> int:
         """Number of labelled images."""
         return self.judge_yes.labels + self.judge_no.labels
-
-
-class _WeightedCell(NamedTuple):
-    """A labelled cell with its weight, including the weight of unlabelled cells it represents."""
-
-    weight: float
-    cell: AnswerCell
-
-    @property
-    def rate(self) -> float:
-        return self.cell.passed / self.cell.labels
 
 
 class _AnswerRate(NamedTuple):
@@ -140,37 +128,37 @@ def rate_of_levels(
 def _answer_rate(cells: Sequence[tuple[float, AnswerCell]]) -> _AnswerRate:
     everything = fsum(weight for weight, _ in cells)
     cells_used, unknown = _stand_in(cells)
-    weight = fsum(used.weight for used in cells_used)
+    weight = fsum(weight for weight, _ in cells_used)
     if not weight:
         return _AnswerRate(0.0, everything, 0.5, 0.5, 0.0)
-    rate = min(1.0, fsum(used.weight * used.rate for used in cells_used) / weight)
+    rate = min(1.0, fsum(weight * (cell.passed / cell.labels) for weight, cell in cells_used) / weight)
     if len(cells_used) == 1:
-        labels = cells_used[0].cell.labels
+        labels = cells_used[0][1].labels
         return _AnswerRate(weight, unknown, rate, (rate * labels + 0.5) / (labels + 1), labels)
-    evenly = weight**2 / fsum(used.weight**2 / used.cell.labels for used in cells_used)
+    evenly = weight**2 / fsum(weight**2 / cell.labels for weight, cell in cells_used)
     smooth = (rate * evenly + 0.5) / (evenly + 1)
     spread = 0.0
-    for each in cells_used:
-        smoothed = (each.rate * evenly + 0.5) / (evenly + 1)
-        drawn = (each.cell.labels * smoothed + _TOWARDS_ALL * smooth) / (each.cell.labels + _TOWARDS_ALL)
-        spread += each.weight**2 * drawn * (1 - drawn) / each.cell.labels
+    for cell_weight, cell in cells_used:
+        smoothed = (cell.passed / cell.labels * evenly + 0.5) / (evenly + 1)
+        drawn = (cell.labels * smoothed + _TOWARDS_ALL * smooth) / (cell.labels + _TOWARDS_ALL)
+        spread += cell_weight**2 * drawn * (1 - drawn) / cell.labels
     return _AnswerRate(weight, unknown, rate, smooth, weight**2 * smooth * (1 - smooth) / spread)
 
 
-def _stand_in(cells: Sequence[tuple[float, AnswerCell]]) -> tuple[list[_WeightedCell], float]:
+def _stand_in(cells: Sequence[tuple[float, AnswerCell]]) -> tuple[list[tuple[float, AnswerCell]], float]:
     """Return the labelled cells, reweighted to represent unlabelled ones, and the weight left unrepresented."""
     labelled = [index for index, (_, cell) in enumerate(cells) if cell.labels]
     weights = {index: cells[index][0] for index in labelled}
     lacking = [index for index, (weight, cell) in enumerate(cells) if weight and not cell.labels]
     unknown = fsum(cells[index][0] for index in lacking)
     if unknown <= fsum(weights.values()):
-        for place in lacking:
-            distance = min(abs(place - neighbour) for neighbour in labelled)
-            nearest = [neighbour for neighbour in labelled if abs(place - neighbour) == distance]
-            for other in nearest:
-                weights[other] += cells[place][0] / len(nearest)
+        for gap in lacking:
+            distance = min(abs(gap - index) for index in labelled)
+            nearest = [index for index in labelled if abs(gap - index) == distance]
+            for index in nearest:
+                weights[index] += cells[gap][0] / len(nearest)
         unknown = 0.0
-    return [_WeightedCell(weight, cells[index][1]) for index, weight in weights.items()], unknown
+    return [(weight, cells[index][1]) for index, weight in weights.items()], unknown
 
 
 def _draw_rate(cell: AnswerCell, answer: _AnswerRate) -> float:
@@ -186,10 +174,9 @@ def _wilson_interval(rate: float, n: float, normal: float) -> Interval:
     return Interval(min(rate, middle - half), max(rate, middle + half))
 
 
+# Weight of the two imagined labels, the least and the largest score, that are added when a spread is estimated. By
+# simulation: with less, means of few labels near the bounds are covered too rarely.
 _IMAGINED = 0.5
-"""Weight of the two imagined labels, the least and the largest score, that are added when a spread is estimated.
-
-By simulation: with less, means of few labels near the bounds are covered too rarely."""
 
 
 def corrected_rate(
@@ -203,11 +190,8 @@ def corrected_rate(
         labelled: for each labelled image what the judge and what people say. Every image must have had the same
             chance to be labelled, or every image with the same answer of the judge.
         confidence: of the interval.
-
-    Raises:
-        FormalimgError: if the counts are impossible, or the labels cannot be of these images.
     """
-    pairs = Counter(_validate_pair(pair) for pair in labelled)
+    pairs = Counter((bool(judge), bool(human)) for judge, human in _validate_pairs(labelled))
     if not (judge_total > 0 and 0 <= judge_passes <= judge_total):
         raise FormalimgError(
             f"the judge passed {judge_passes} of {judge_total} images, which is not a rate: give at least one image"
@@ -290,8 +274,10 @@ def _rescale(score: float, least: float, highest: float) -> float:
     return (score - least) / (highest - least)
 
 
-def _validate_pair(pair: tuple[bool, bool]) -> tuple[bool, bool]:
-    judge, human = pair
-    if judge not in (True, False) or human not in (True, False):
-        raise FormalimgError(f"{pair!r} is not a label: give what the judge and what people say, each True or False")
-    return bool(judge), bool(human)
+def _validate_pairs(pairs: Iterable[tuple[bool, bool]]) -> Iterator[tuple[bool, bool]]:
+    for pair in pairs:
+        if any(answer not in (True, False) for answer in pair):
+            raise FormalimgError(
+                f"{pair!r} is not a label: give what the judge and what people say, each True or False"
+            )
+        yield pair

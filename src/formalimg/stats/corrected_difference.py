@@ -178,10 +178,7 @@ def pair_labelled(
         if first_labels is None or second_labels is None:
             pairs[name] = PairedItem(first_images[0].level, judge)
         else:
-            people, judged = (
-                first_label - second_label
-                for first_label, second_label in zip(first_labels, second_labels, strict=True)
-            )
+            people, judged = first_labels[0] - second_labels[0], first_labels[1] - second_labels[1]
             pairs[name] = PairedItem(first_images[0].level, judge, people, judged, chances[name])
     return pairs
 
@@ -190,14 +187,7 @@ def _has_common_draw(
     first: Mapping[str, Sequence[LabelledImage]], second: Mapping[str, Sequence[LabelledImage]]
 ) -> bool:
     """Return whether most items labelled in one run are labelled in the other one."""
-    labelled = [
-        {
-            name
-            for name, images in run.items()
-            if any(image.people is not None and not image.is_assumed for image in images)
-        }
-        for run in (first, second)
-    ]
+    labelled = [{name for name, images in run.items() if _has_label(images)} for run in (first, second)]
     return 2 * len(labelled[0] & labelled[1]) >= min(map(len, labelled))
 
 
@@ -226,11 +216,13 @@ def _with_expected_labels(run: Mapping[str, Sequence[LabelledImage]]) -> dict[st
         return image._replace(people=fsum(like) / len(like))
 
     return {
-        name: [expected(image, images) for image in images]
-        if any(image.people is not None and not image.is_assumed for image in images)
-        else [*images]
+        name: [expected(image, images) for image in images] if _has_label(images) else [*images]
         for name, images in run.items()
     }
+
+
+def _has_label(images: Sequence[LabelledImage]) -> bool:
+    return any(image.people is not None and not image.is_assumed for image in images)
 
 
 def _label_chances(

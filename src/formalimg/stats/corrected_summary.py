@@ -65,20 +65,17 @@ def summarize_corrected(
     if epsilon is not None:
         validate_epsilon(epsilon)
     chosen = {name: sorted(band_levels) for name, band_levels in validate_bands(bands).items()}
-    kept_observations = list(observations)
-    tally_items(
-        Observation(observation.item, observation.level, observation.passed) for observation in kept_observations
-    )
+    images = list(observations)
     by_level: dict[int, list[LabelledObservation]] = {
-        level: [] for level in sorted({observation.level for observation in kept_observations})
+        level: [] for level in tally_items(Observation(image.item, image.level, image.passed) for image in images)
     }
-    for one in kept_observations:
-        if one.human not in (True, False, None):  # what merely counts as true is not a label
-            raise FormalimgError(f"the label of item {one.item!r} is {one.human!r}: give True, False or None")
-        if one.passed is not None:
-            by_level[one.level].append(one)
+    for image in images:
+        if image.human not in (True, False, None):  # what merely counts as true is not a label
+            raise FormalimgError(f"the label of item {image.item!r} is {image.human!r}: give True, False or None")
+        if image.passed is not None:
+            by_level[image.level].append(image)
     total = sum(map(len, by_level.values()))
-    weights = {level: len(images) / total for level, images in by_level.items() if images}
+    weights = {level: len(judged) / total for level, judged in by_level.items() if judged}
     rates = {level: _combine_levels({level: 1.0}, by_level, confidence) for level in by_level}
     return CorrectedSummary(
         rates,
@@ -88,7 +85,7 @@ def summarize_corrected(
             for name, band_levels in chosen.items()
         },
         None if epsilon is None else _corrected_generalizability(epsilon, rates, chosen, confidence),
-        sum(observation.human is not None for images in by_level.values() for observation in images),
+        sum(image.human is not None for judged in by_level.values() for image in judged),
         confidence,
     )
 
@@ -96,7 +93,6 @@ def summarize_corrected(
 def _combine_levels(
     weights: Mapping[int, float], by_level: Mapping[int, Sequence[LabelledObservation]], confidence: float
 ) -> CorrectedRate | None:
-    """Compute the corrected rate of weighted levels, or None if a level has no images or there are no labels."""
     if not all(by_level.get(level) for level in weights):
         return None
     levels = [_build_labelled_level(weight, by_level[level]) for level, weight in weights.items()]
@@ -132,17 +128,17 @@ def _design_effects(
         return 1.0, 1.0
     influences: list[tuple[Hashable, float]] = []
     agreed, labelled = Counter[str](), Counter[str]()
-    for level, those in zip(levels, images, strict=True):
+    for level, observations in zip(levels, images, strict=True):
         yes, no = ((cell.passed + 0.5) / (cell.labels + 1) for cell in (level.judge_yes, level.judge_no))
         mean = (level.judge_yes.images * yes + level.judge_no.images * no) / level.images
-        for one in those:
-            cell, rate = (level.judge_yes, yes) if one.passed else (level.judge_no, no)
+        for image in observations:
+            cell, rate = (level.judge_yes, yes) if image.passed else (level.judge_no, no)
             by = rate - mean
-            if one.human is not None:
-                by += cell.images / cell.labels * (one.human - rate)
-                labelled[one.item] += 1
-                agreed[one.item] += one.human == one.passed
-            influences.append((one.item, by * (level.weight / level.images)))
+            if image.human is not None:
+                by += cell.images / cell.labels * (image.human - rate)
+                labelled[image.item] += 1
+                agreed[image.item] += image.human == image.passed
+            influences.append((image.item, by * (level.weight / level.images)))
     effect = _influence_effect(influences)
     # Labels that all agree do not show how alike the images of an item are; the design effect allows for that.
     return effect, max(effect, design_effect(Counter(PassCount(agreed[item], n) for item, n in labelled.items())))
@@ -178,8 +174,7 @@ def _corrected_generalizability(
     return Generalizability(epsilon, value, min(low, value), max(value, highest_level(counts, epsilon, confidence)))
 
 
-_NARROWEST = 0.6
-"""How much of its own width the interval of a cell keeps at least: with two or three labels it says little but that."""
+_NARROWEST = 0.6  # How much of its own width the interval of a cell keeps at least, however few labels it has
 
 
 class CellScore(NamedTuple):
@@ -190,8 +185,8 @@ class CellScore(NamedTuple):
     human: float | None = None
 
 
+# Images among which labels were drawn at random, such as those of one level with the same answer of the judge
 ScoreCell: TypeAlias = Sequence[CellScore]
-"""Images among which labels were drawn at random, such as those of one level with the same answer of the judge."""
 
 
 def estimate_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) -> CorrectedRate | None:
@@ -260,7 +255,6 @@ def _mean_of_cell(cell: ScoreCell, confidence: float) -> CorrectedRate:
 
 
 def _human_variance(cell: ScoreCell) -> float:
-    """Return the variance of the human scores, with a pseudo-score added at each bound."""
     scores = [*(human for _, human in _labelled_pairs(cell)), 0.0, 1.0]
     mean = fsum(scores) / len(scores)
     return fsum((score - mean) ** 2 for score in scores) / (len(scores) - 1)

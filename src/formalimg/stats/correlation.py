@@ -20,8 +20,7 @@ from formalimg.stats.intervals import normal_quantile, student_quantile, validat
 from formalimg.stats.observations import Interval
 
 _LINE = 1e-12  # Correlations nearer to 1 than this are 1 up to rounding, and so is a spread below this share of another
-ScorePairs: TypeAlias = Iterable[tuple[float | None, float | None]]
-"""The two scores of each case; None where one is missing."""
+ScorePairs: TypeAlias = Iterable[tuple[float | None, float | None]]  # The two scores of each case
 
 
 class Correlation(NamedTuple):
@@ -61,9 +60,6 @@ def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
         items: for each case the item it belongs to. The interval is then the jackknife's over items, which holds for
             several cases of an item and for scores that are not normal. None if each case is independent, with
             Fisher's interval, which is for scores that are about normal.
-
-    Raises:
-        FormalimgError: if a score is not a number, or the confidence is invalid.
     """
     validate_confidence(confidence)
     both, names, left_out = keep_known_pairs(pairs, items)
@@ -146,10 +142,6 @@ def within_level_correlation(
         levels: the level of each case, or any other group within which to compare, such as a run and a level.
         items: for each case the item it belongs to, where items have several; items are left out whole.
         confidence: of the interval, which is the jackknife's over items.
-
-    Raises:
-        FormalimgError: if a score is not a number, the names are not as many as the pairs, or the confidence is
-            invalid.
     """
     validate_confidence(confidence)
     given_pairs = list(pairs)
@@ -183,13 +175,15 @@ def within_level_correlation(
     groups = len(sums) * len(sums_of_item) / sum(map(len, sums_of_item.values()))
     degrees = round(len(sums_of_item) - groups)
     if yes_no:
-        limits = unseen_limits(
-            value,
-            lambda upper: _interval_limit(
-                sums, sums_of_item, degrees, confidence, upper, _unseen_cases(sums, sums_of_item, upper)
-            ),
-        )
-        return Correlation(value, limits, len(both), left_out)
+
+        def limit(upper: bool) -> float:
+            more, unseen = dict(sums), _unseen_cases(sums, sums_of_item, upper)
+            for item in unseen:
+                more = {level: level_sums.plus(item[level]) for level, level_sums in more.items()}
+            without = _without_each(more, [*sums_of_item.values(), *unseen])
+            return jackknife_limit(_pooled_r(more) or 0.0, without, degrees, confidence, upper=upper)
+
+        return Correlation(value, unseen_limits(value, limit), len(both), left_out)
     without = _without_each(sums, sums_of_item.values())
     return Correlation(value, jackknife_interval(value, without, degrees, confidence), len(both), left_out)
 
@@ -219,22 +213,6 @@ def _without_each(sums: _Levels, items: Iterable[_Levels]) -> Iterable[WithoutIt
         yield WithoutItem(
             _correlation_of_sums(*(first + second for first, second in zip(whole, change, strict=True))), times
         )
-
-
-def _interval_limit(
-    sums: _Levels,
-    sums_of_item: dict[Hashable, _Levels],
-    degrees: int,
-    confidence: float,
-    upper: bool,
-    unseen: Sequence[_Levels],
-) -> float:
-    more = dict(sums)
-    for item in unseen:
-        more = {level: level_sums.plus(item[level]) for level, level_sums in more.items()}
-    value = _pooled_r(more) or 0.0
-    without = _without_each(more, [*sums_of_item.values(), *unseen])
-    return jackknife_limit(value, without, degrees, confidence, upper=upper)
 
 
 def _unseen_cases(sums: _Levels, sums_of_item: dict[Hashable, _Levels], upper: bool) -> list[_Levels]:

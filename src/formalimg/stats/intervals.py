@@ -17,7 +17,7 @@ of yes and no with the same mean, so they are worth at least as many yes/no tria
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from math import exp, expm1, fsum, inf, isfinite, lgamma, log, log1p, pi, sqrt
 from typing import NamedTuple
@@ -30,24 +30,11 @@ _ROUNDING = 1e-13  # A standard error below this share of the values is rounding
 _LOG_MIN_FLOAT = -745.0  # The logarithm of the smallest positive float
 _NO_DISTANCE = 1e-30  # The square of a t statistic that is rounding
 TOLERANCE = 1e-12  # How far rounding alone may put a rate below another; counts up to a million stay apart
-
-
 _TINY = 1e-300  # Replaces a difference that rounding made 0, as for one success out of a hundred million
 
 
 def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interval:
-    """Return the exact (Clopper-Pearson) confidence interval of a rate.
-
-    It never covers the true rate less often than its confidence.
-
-    Args:
-        successes: how many of `n` succeeded.
-        n: how many were tried, at least 1.
-        confidence: how often the interval should cover the true rate, between 0 and 1.
-
-    Raises:
-        FormalimgError: if these are not counts, or not a confidence.
-    """
+    """Return the exact (Clopper-Pearson) interval of a rate, which never covers it less often than its confidence."""
     try:
         successes, n = operator.index(successes), operator.index(n)
     except TypeError:
@@ -131,7 +118,6 @@ def _binomial_deviance(count: float, expected: float) -> float:
 
 
 def _stirling_error(x: float) -> float:
-    """Return the error of Stirling's formula for log x!."""
     if x < 32:
         return lgamma(x + 1) - (x + 0.5) * log(x) + x - log(2 * pi) / 2
     square = x * x
@@ -193,7 +179,7 @@ def student_p(t: float, freedom: float) -> float:
 
 
 class EffectiveCount(NamedTuple):
-    """The effective numbers of passed and counted images after adjusting for clustering."""
+    """The numbers of passed and counted images, divided by the design effect."""
 
     passed: float
     counted: float
@@ -206,9 +192,8 @@ def item_clustered_interval(kinds: PassCounts, confidence: float) -> Interval:
 
 def effective_count(kinds: PassCounts) -> EffectiveCount:
     """Return the counts divided by the design effect."""
-    passed, counted = total_counts(kinds)
     effect = design_effect(kinds)
-    return EffectiveCount(passed / effect, counted / effect)
+    return EffectiveCount(*(count / effect for count in total_counts(kinds)))
 
 
 def design_effect(kinds: PassCounts) -> float:
@@ -300,11 +285,18 @@ def _value_items(values: Sequence[float], items: Sequence[Hashable] | None) -> S
 
 
 def _sum_clustered_squares(values: Sequence[float], names: Sequence[Hashable], mean: float) -> float:
-    """Return the sum of squared total deviations from the mean for each item."""
     apart: dict[Hashable, float] = {}
     for name, value in zip(names, values, strict=True):
         apart[name] = apart.get(name, 0.0) + value - mean
     return fsum(deviation * deviation for deviation in apart.values())
+
+
+def find_smallest(is_enough: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the smallest sufficient number between `low` and `high` by bisection, or `high` if there is none."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle + 1, high)
+    return low
 
 
 def normal_quantile(confidence: float) -> float:

@@ -12,9 +12,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 
+# How to treat images without a verdict: leave them out of the rate, count them as failures, or raise
 MissingPolicy: TypeAlias = Literal["exclude", "fail", "error"]
-"""How to treat images without a verdict: leave them out of the rate, count them as failures, or raise."""
-
 Profile: TypeAlias = Literal["paper", "official-code"]  # Whose rules apply where a paper and its published code differ
 PASS_THRESHOLD = 0.5  # Images of this score and above pass, where scores are averaged
 
@@ -28,18 +27,11 @@ class Observation(NamedTuple):
 
 
 class ScoreObservation(NamedTuple):
-    """The score of one image, 0 to 1, or None for unscored.
+    """The score of one image, 0 to 1, or None for unscored."""
 
-    Attributes:
-        group: what is drawn together, such as the levels of a scene, or the variants of a rule.
-        level: the level of its item.
-        sample: which of its item's images, from 0.
-        score: the score; None if unscored.
-    """
-
-    group: str
+    group: str  # what is drawn together, such as the levels of a scene, or the variants of a rule
     level: int
-    sample: int
+    sample: int  # which of its item's images, from 0
     score: float | None
 
 
@@ -125,8 +117,7 @@ class PassCount(NamedTuple):
     counted: int
 
 
-PassCounts: TypeAlias = Mapping[PassCount, int]
-"""Number of items per pass count. Items with the same count are interchangeable."""
+PassCounts: TypeAlias = Mapping[PassCount, int]  # Number of items per pass count
 
 
 def tally_items(observations: Iterable[Observation]) -> dict[int, dict[str, ItemTally]]:
@@ -154,11 +145,7 @@ def tally_items(observations: Iterable[Observation]) -> dict[int, dict[str, Item
 
 def pass_counts(tallies: Iterable[ItemTally], missing: MissingPolicy) -> PassCounts:
     """Return the number of items for each pass count, in an order independent of the input order."""
-    counts = Counter(
-        PassCount(item_tally.passed, item_tally.counted(missing))
-        for item_tally in tallies
-        if item_tally.counted(missing)
-    )
+    counts = Counter(PassCount(tally.passed, tally.counted(missing)) for tally in tallies if tally.counted(missing))
     return dict(sorted(counts.items()))
 
 

@@ -46,7 +46,9 @@ def sign_flip_test(differences: Sequence[float], *, resamples: int = RESAMPLES, 
         return 1.0
     steps = _as_steps(sizes)
     if steps is not None and len(steps) == 1:
-        return _binomial_p(steps, observed, sizes)
+        (n,) = steps.values()
+        more = round((n + observed / max(sizes)) / 2)  # from the number of positive ones
+        return min(1.0, 2 * exp(log_binomial_tail(more, n, log(0.5))))
     if sizes.total() <= _MAX_ENUMERATED:
         return _enumerate_p(sizes, observed)
     if steps is not None and sizes.total() * sum(size * n for size, n in steps.items()) <= _MAX_CONVOLUTION:
@@ -76,17 +78,10 @@ def _as_steps(sizes: Mapping[float, int]) -> dict[int, int] | None:
         multiples = [size * parts / smallest for size in sizes]
         if all(abs(multiple - round(multiple)) <= _ROUNDING * multiple for multiple in multiples):
             steps: Counter[int] = Counter()
-            for it, n in zip(multiples, sizes.values(), strict=True):
-                steps[round(it)] += n
+            for multiple, n in zip(multiples, sizes.values(), strict=True):
+                steps[round(multiple)] += n
             return dict(steps)
     return None
-
-
-def _binomial_p(steps: Mapping[int, int], observed: float, sizes: Mapping[float, int]) -> float:
-    """Return the exact p-value for differences of equal size, from the number of positive ones."""
-    (n,) = steps.values()
-    more = round((n + observed / max(sizes)) / 2)
-    return min(1.0, 2 * exp(log_binomial_tail(more, n, log(0.5))))
 
 
 def _enumerate_p(sizes: Mapping[float, int], observed: float) -> float:
@@ -129,16 +124,14 @@ def _sample_p(sizes: Mapping[float, int], observed: float, resamples: int, seed:
     sums = np.zeros(resamples)
     for size, n in sizes.items():
         # A single difference is a coin; of several of one size, only the number of positive ones matters.
-        positive = _flip_coins(generator, resamples) if n == 1 else generator.binomial(n, 0.5, size=resamples)
+        positive = (
+            np.unpackbits(np.frombuffer(generator.bytes(-(-resamples // 8)), np.uint8))[:resamples]
+            if n == 1
+            else generator.binomial(n, 0.5, size=resamples)
+        )
         sums += size * (2.0 * positive - n)
     reached = int(np.count_nonzero(np.abs(sums) >= observed * (1 - _ROUNDING)))
     return (reached + 1) / (resamples + 1)
-
-
-def _flip_coins(generator: np.random.Generator, count: int) -> NDArray[np.uint8]:
-    import numpy as np
-
-    return np.unpackbits(np.frombuffer(generator.bytes(-(-count // 8)), np.uint8))[:count]
 
 
 def fisher_lower(part: int, whole: int, other_part: int, other_whole: int) -> float:

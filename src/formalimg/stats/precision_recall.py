@@ -53,7 +53,7 @@ class Classification(NamedTuple):
 
     @property
     def sensitivity(self) -> Proportion:
-        """Alias of recall."""
+        """The same as recall."""
         return self.recall
 
 
@@ -89,15 +89,10 @@ def classification(
         confidence: of all intervals.
         resamples: number of bootstrap resamples for F1 and balanced accuracy.
         seed: of the bootstrap.
-
-    Raises:
-        FormalimgError: if an answer or the confidence is invalid.
     """
     config = bootstrap_config(confidence, resamples, seed)
-    cases = validate_answers(pairs)
-    named = _name_cases(cases, items)
-    kinds = _confusion_per_item(named)
-    whole = _count_confusion([case for _, case in named])
+    kinds, left_out = _confusion_per_item(pairs, items)
+    whole = Confusion(*(sum(kind[cell] * count for kind, count in kinds.items()) for cell in _ALL))
     size = max(map(sum, kinds), default=0)
     # Unseen are a false positive and a false negative for the lower end, and a true one of each for the upper end.
     unseen = (
@@ -106,8 +101,8 @@ def classification(
     )
     return Classification(
         whole,
-        len(named),
-        len(cases) - len(named),
+        sum(whole),
+        left_out,
         _proportion(kinds, (TP, TN), _ALL, confidence),
         _proportion(kinds, (TP,), (TP, FP), confidence),
         _proportion(kinds, (TP,), (TP, FN), confidence),
@@ -125,12 +120,10 @@ def sensitivity_specificity(
 ) -> SensitivitySpecificity:
     """Compute the sensitivity and specificity of a judge."""
     validate_confidence(confidence)
-    cases = validate_answers(pairs)
-    kinds = _confusion_per_item(_name_cases(cases, items))
-    n = sum(sum(kind) * count for kind, count in kinds.items())
+    kinds, left_out = _confusion_per_item(pairs, items)
     return SensitivitySpecificity(
-        n,
-        len(cases) - n,
+        sum(sum(kind) * count for kind, count in kinds.items()),
+        left_out,
         _proportion(kinds, (TP, FP), _ALL, confidence),
         _proportion(kinds, (TP, FN), _ALL, confidence),
         _proportion(kinds, (TP,), (TP, FN), confidence),
@@ -138,28 +131,21 @@ def sensitivity_specificity(
     )
 
 
-def _name_cases(
-    cases: Sequence[tuple[BinaryAnswer, BinaryAnswer]], items: Sequence[Hashable] | None
-) -> list[tuple[Hashable, tuple[bool, bool]]]:
-    """Return the cases with known truth and answer, each with its item."""
-    return [
+def _confusion_per_item(
+    pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]], items: Sequence[Hashable] | None
+) -> tuple[Counter[Confusion], int]:
+    """Count the items with each confusion matrix, and the cases without truth or answer."""
+    cases = validate_answers(pairs)
+    named = [
         (name, (truth, prediction))
         for name, (truth, prediction) in zip(item_ids(len(cases), items), cases, strict=True)
         if truth is not None and prediction is not None
     ]
-
-
-def _confusion_per_item(named: Sequence[tuple[Hashable, tuple[bool, bool]]]) -> Counter[Confusion]:
-    """Count the items with each confusion matrix."""
     kinds: Counter[Confusion] = Counter()
     for answers, count in group_items(named).items():
-        kinds[_count_confusion(answers)] += count
-    return kinds
-
-
-def _count_confusion(cases: Iterable[tuple[bool, bool]]) -> Confusion:
-    counts = Counter(cases)
-    return Confusion(counts[True, True], counts[False, True], counts[True, False], counts[False, False])
+        counts = Counter(answers)
+        kinds[Confusion(counts[True, True], counts[False, True], counts[True, False], counts[False, False])] += count
+    return kinds, len(cases) - len(named)
 
 
 def _proportion(
@@ -184,18 +170,15 @@ def _bootstrap_metric(
     best: Sequence[_Counts],
     config: BootstrapConfig,
 ) -> Estimate:
-    """Compute a statistic of summed counts with its bootstrap interval."""
     if not kinds:
         return Estimate(None, None)
-    return bootstrap_estimate(kinds, lambda draws: _of_sums(draws, statistic), worst, best, config)
-
-
-def _of_sums(kinds: Sequence[tuple[int, ...]], statistic: Callable[[Draws], Draws]) -> Statistic:
-    """Return a statistic of summed counts as a function of the resampled counts of each kind."""
     import numpy as np
 
-    counts = np.array(kinds, dtype=np.float64)
-    return lambda drawn: statistic(drawn @ counts)
+    def statistic_of(counts: Sequence[_Counts]) -> Statistic:
+        matrix = np.array(counts, dtype=np.float64)
+        return lambda drawn: statistic(drawn @ matrix)
+
+    return bootstrap_estimate(kinds, statistic_of, worst, best, config)
 
 
 def _f1_draws(counts: Draws) -> Draws:

@@ -57,16 +57,7 @@ def spearman(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Has
     The interval of independent cases is that of Fisher's transformation with the variance (1 + ρ²/2) / (n − 3) of
     Bonett and Wright; that of cases with items is the jackknife's. It is None for fewer than four pairs or items, and
     where the rankings are the same or opposite; the correlation itself is None for fewer than three pairs, and where
-    all scores of one side are the same.
-
-    Args:
-        pairs: the two scores of each case; None where one is missing. Such cases are left out before ranking, and
-            counted.
-        confidence: of the interval.
-        items: for each case the item it belongs to; None if each stands for itself.
-
-    Raises:
-        FormalimgError: if a score is not a number, or the confidence is invalid.
+    all scores of one side are the same. Cases with a missing score are left out before ranking, and counted.
     """
     validate_confidence(confidence)
     both, names, left_out = keep_known_pairs(pairs, items)
@@ -108,10 +99,8 @@ class RankCorrelations(NamedTuple):
 
 def rank_correlations(pairs: ScorePairs, *, items: Sequence[Hashable], confidence: float = 0.95) -> RankCorrelations:
     """Compute both rank correlations of image scores, with intervals clustered by item."""
-    given_pairs = list(pairs)
-    return RankCorrelations(
-        spearman(given_pairs, confidence, items=items), kendall(given_pairs, confidence, items=items)
-    )
+    cases = list(pairs)
+    return RankCorrelations(spearman(cases, confidence, items=items), kendall(cases, confidence, items=items))
 
 
 def _item_interval(
@@ -143,10 +132,8 @@ def _rhos_without(first: Floats, second: Floats, item_of: Ints) -> Iterator[floa
         apart = []
         for side, whole in zip((first, second), ranks, strict=True):
             gone = side[~is_other_item][:, None]
-            fewer = whole - (gone < side).sum(axis=0) - (gone == side).sum(axis=0) / 2
-            apart.append(
-                fewer[is_other_item] - fewer[is_other_item].mean() if is_other_item.any() else fewer[is_other_item]
-            )
+            fewer = (whole - (gone < side).sum(axis=0) - (gone == side).sum(axis=0) / 2)[is_other_item]
+            apart.append(fewer - fewer.mean() if fewer.size else fewer)
         spread = float((apart[0] @ apart[0]) * (apart[1] @ apart[1]))
         yield float(apart[0] @ apart[1]) / sqrt(spread) if spread > 0 else None
 
@@ -163,11 +150,11 @@ def _taus_without(first: Floats, second: Floats, item_of: Ints) -> Iterator[floa
         yield _tau_b(whole - 2 * orders[mine].sum(axis=0) + among)
 
 
-def _pair_orders(one: Floats, other: Floats, case: int) -> Floats:
+def _pair_orders(first: Floats, second: Floats, case: int) -> Floats:
     """Compare a case with all others, counting concordant minus discordant pairs and untied pairs on each side."""
     import numpy as np
 
-    first, second = np.sign(one - one[case]), np.sign(other - other[case])
+    first, second = np.sign(first - first[case]), np.sign(second - second[case])
     return np.array([first @ second, np.count_nonzero(first), np.count_nonzero(second)], dtype=np.float64)
 
 
@@ -179,13 +166,7 @@ def _tau_b(orders: Floats) -> float | None:
 def rank_agreement(levels: Mapping[int, ScorePairs], confidence: float = 0.95) -> RankAgreement:
     """Measure the agreement of two model rankings, per level and on average, as in FormalImg (3.3).
 
-    Args:
-        levels: for each level the two scores of each model, such as its rate by people and by the judge; None where
-            one is missing.
-        confidence: of the intervals.
-
-    Raises:
-        FormalimgError: if a score is not a number, or the confidence is invalid.
+    `levels` has for each level the two scores of each model, such as its rate by people and by the judge.
     """
     by_level = {level: spearman(pairs, confidence) for level, pairs in sorted(levels.items())}
     known_levels = [(rho.value, rho.n) for rho in by_level.values() if rho.value is not None]

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-GAMMA = -4.0
-"""The parameter of the spending function: 0 spends evenly, negative values spend late, much as O'Brien and Fleming."""
-
+GAMMA = -4.0  # Of the spending function: 0 spends evenly, negative values late, much as O'Brien and Fleming
 _STEPS = 15  # Bisections of a repeated interval: its ends are known to about 0.00002
 
 
@@ -139,8 +137,8 @@ def _binomial_pmf(n: int, rate: float) -> NDArray[np.float64]:
 
 
 LOOK_EVERY = 10  # After so many scored images of a level its rate is looked at, and again after as many more
+# What a look decides: the level is held, lost, out of images without either, or needs more images
 LevelDecision: TypeAlias = Literal["held", "lost", "undecided", "going on"]
-"""What a look decides: the level is held, lost, out of images without either, or needs more images."""
 
 
 class LevelLook(NamedTuple):
@@ -161,19 +159,12 @@ class NextImages(NamedTuple):
 
 @dataclass(frozen=True)
 class AdaptiveDesign:
-    """The design of an adaptive test, fixed before the first image.
+    """The design of an adaptive test, fixed before the first image."""
 
-    Attributes:
-        images: the number of images that each level has, by level; the lowest comes first.
-        epsilon: the rate that a held level reaches, 0 to 1.
-        every: after how many scored images of a level to look.
-        confidence: of the interval of G.
-    """
-
-    images: Mapping[int, int]
-    epsilon: float
-    every: int = LOOK_EVERY
-    confidence: float = 0.95
+    images: Mapping[int, int]  # the number of images that each level has, by level; the lowest comes first
+    epsilon: float  # the rate that a held level reaches, 0 to 1
+    every: int = LOOK_EVERY  # after how many scored images of a level to look
+    confidence: float = 0.95  # of the interval of G
 
     def __post_init__(self) -> None:
         validate_epsilon(self.epsilon)
@@ -198,25 +189,16 @@ class AdaptiveDesign:
         """The total number of images of all levels."""
         return sum(self.images.values())
 
-    @property
-    def alpha_held(self) -> float:
-        """The error probability of declaring a level held."""
-        return (1 - self.confidence) / 2
-
-    @property
-    def alpha_lost(self) -> float:
-        """The error probability of declaring a level lost, with half of alpha split over the levels."""
-        return (1 - self.confidence) / 2 / len(self.images)
-
     def decide(self, level: int, looks: tuple[int, ...], passed: int) -> LevelDecision:
         """Return the decision at the last look, assuming that earlier looks were inconclusive."""
         total, counted, last = self.images[level], looks[-1], len(looks) - 1
         planned = look_sizes(total, self.every)
         # The bound of a look does not depend on later ones, so those of all planned looks are computed once.
         at = planned if planned[: len(looks)] == looks else looks
-        if passed >= passes_to_cross(at, total, self.epsilon, self.alpha_held)[last]:
+        alpha = (1 - self.confidence) / 2  # of declaring a level held, and of declaring any of the levels lost
+        if passed >= passes_to_cross(at, total, self.epsilon, alpha)[last]:
             return "held"
-        if counted - passed >= passes_to_cross(at, total, 1 - self.epsilon, self.alpha_lost)[last]:
+        if counted - passed >= passes_to_cross(at, total, 1 - self.epsilon, alpha / len(self.images))[last]:
             return "lost"
         return "undecided" if counted == total else "going on"
 
@@ -260,15 +242,9 @@ class AdaptiveTest:
         return NextImages(level, next(size for size in sizes if not counts or size > counts[-1]))
 
     def look(self, passed: int, counted: int, *, exhausted: bool = False) -> LevelLook:
-        """Record a look at the current level.
+        """Record a look at the current level: how many of its scored images passed, and how many are scored.
 
-        Args:
-            passed: how many of its scored images passed.
-            counted: how many of its images are scored: as many as `needs` says.
-            exhausted: whether it has no more images, because some cannot be scored; then there may be fewer.
-
-        Raises:
-            FormalimgError: if the test has ended, or it is not time to look.
+        These are as many as `needs` says, or fewer if the level is exhausted, because some cannot be scored.
         """
         needs = self.needs
         if needs is None:
@@ -294,23 +270,18 @@ class AdaptiveTest:
 
     def result(self) -> AdaptiveResult:
         """Return the result so far."""
-        looked_levels = {level for level, *_ in self._looks}
-        counted = {level: self._counts(level, (0,))[-1] for level in sorted(looked_levels)}
-        return AdaptiveResult(
-            self._generalizability(),
-            {level: self._closed.get(level, "going on") for level in sorted(looked_levels)},
-            {level: self._interval(level) for level in sorted(looked_levels)},
-            counted,
-            self.needs is None,
-            self.design.total,
-        )
-
-    def _generalizability(self) -> Generalizability:
+        levels = sorted({level for level, *_ in self._looks})
         epsilon = self.design.epsilon
         low = held_level({level: float(self._closed.get(level) == "held") for level in self._levels}, 0.5)
         high = held_level({level: float(self._closed.get(level) != "lost") for level in self._levels}, 0.5)
-        return Generalizability(
-            epsilon, held_level({level: self._rate(level) for level in self._levels}, epsilon), low, high
+        value = held_level({level: self._rate(level) for level in self._levels}, epsilon)
+        return AdaptiveResult(
+            Generalizability(epsilon, value, low, high),
+            {level: self._closed.get(level, "going on") for level in levels},
+            {level: self._interval(level) for level in levels},
+            {level: self._counts(level, (0,))[-1] for level in levels},
+            self.needs is None,
+            self.design.total,
         )
 
     def _rate(self, level: int) -> float | None:
@@ -329,9 +300,8 @@ class AdaptiveTest:
         looks = {look.counted: look.passed for look in self._looks if look.level == level and look.counted}
         if not looks:
             return Interval(0.0, 1.0)
-        return interval_after_looks(
-            tuple(looks), tuple(looks.values()), self.design.images[level], self.design.confidence
-        )
+        total = self.design.images[level]
+        return interval_after_looks(tuple(looks), tuple(looks.values()), total, self.design.confidence)
 
     def _counts(self, level: int, before: tuple[int, ...] = ()) -> tuple[int, ...]:
         return tuple(look.counted for look in self._looks if look.level == level) or before

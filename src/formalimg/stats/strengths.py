@@ -18,27 +18,19 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-PRIOR = 0.5
-"""Weight of an imagined comparison of each model with an average one: it keeps a model that always wins finite."""
-
+PRIOR = 0.5  # Weight of an imagined comparison of each model with an average one: a model that always wins stays finite
 _MAX_STEPS = 200
 _TOLERANCE = 1e-10
 _MIN_CLUSTERS = 2
 
 
 class PairOutcome(NamedTuple):
-    """The outcome of one comparison of two models.
-
-    Attributes:
-        first, second: the models.
-        result: 1 if the first is better, −1 if the second is, 0 for a tie.
-        item: what it belongs to: comparisons of one item are not independent. None if it stands for itself.
-    """
+    """The outcome of one comparison of two models."""
 
     first: str
     second: str
-    result: Literal[1, 0, -1]
-    item: Hashable = None
+    result: Literal[1, 0, -1]  # 1 if the first is better, −1 if the second is, 0 for a tie
+    item: Hashable = None  # what it belongs to: comparisons of one item are not independent. None if it is of its own
 
 
 class ModelStrength(NamedTuple):
@@ -75,13 +67,6 @@ def bradley_terry(
     several models, go together (cluster-robust variance, Student's quantile). A rank is shared unless the difference
     is significant among all pairs (Bonferroni).
 
-    Args:
-        outcomes: the comparisons.
-        confidence: of the intervals and ranks.
-        prior: weight of the imagined comparison of each model with an average one; 0 for none.
-
-    Raises:
-        FormalimgError: if a model is compared with itself, or models fall apart into groups that were never compared.
     """
     validate_confidence(confidence)
     if not outcomes:
@@ -100,33 +85,28 @@ def bradley_terry(
     has_ties = bool((result == 0).any())
     fitted = _fit_strengths(design, result, prior, has_ties=has_ties)
     strengths, log_tie = fitted[:-1] - fitted[:-1].mean(), fitted[-1]
-    clusters = _cluster_ids(outcomes)
+    number: dict[Hashable, int] = {}
+    keys = [("alone", n) if outcome.item is None else ("item", outcome.item) for n, outcome in enumerate(outcomes)]
+    clusters = np.array([number.setdefault(key, len(number)) for key in keys])
     covariance = _cluster_covariance(design, result, fitted, clusters, prior, has_ties=has_ties)
     tie = float(np.exp(log_tie)) if has_ties else 0.0
     count = int(clusters.max()) + 1
     reach = student_quantile(confidence, count - 1) if count >= _MIN_CLUSTERS else None
     ranks = _rank_ranges(strengths, covariance, confidence, count)
-    found = []
+    models = []
     for name, at in index.items():
-        results = [
+        results: list[int] = [
             outcome.result if outcome.first == name else -outcome.result for outcome in outcomes if name in outcome[:2]
         ]
         spread = None if reach is None else reach * sqrt(max(covariance[at, at], 0.0))
         value = float(strengths[at])
-        found.append(
-            ModelStrength(
-                name,
-                value,
-                None if spread is None else Interval(value - spread, value + spread),
-                _win_rate(at, strengths, tie),
-                ranks[at],
-                results.count(1),
-                results.count(0),
-                results.count(-1),
-            )
-        )
-    found.sort(key=lambda rating: (-rating.strength, rating.model))
-    return BradleyTerry(tuple(found), tie, len(outcomes), count, confidence)
+        interval = None if spread is None else Interval(value - spread, value + spread)
+        apart = np.delete(strengths[at] - strengths, at)
+        win, drawn, _ = _outcome_probabilities(apart, float(log_tie), has_ties=has_ties)
+        counts = map(results.count, (1, 0, -1))
+        models.append(ModelStrength(name, value, interval, float((win + drawn / 2).mean()), ranks[at], *counts))
+    models.sort(key=lambda rating: (-rating.strength, rating.model))
+    return BradleyTerry(tuple(models), tie, len(outcomes), count, confidence)
 
 
 def _require_connected(outcomes: Sequence[PairOutcome], names: Sequence[str]) -> None:
@@ -140,16 +120,6 @@ def _require_connected(outcomes: Sequence[PairOutcome], names: Sequence[str]) ->
     if len(group[names[0]]) < len(names):
         unreached = next(name for name in names if name not in group[names[0]])
         raise FormalimgError(f"nothing connects {names[0]} and {unreached}: compare them, or both with a third")
-
-
-def _cluster_ids(outcomes: Sequence[PairOutcome]) -> NDArray[np.int64]:
-    import numpy as np
-
-    number: dict[Hashable, int] = {}
-    keys = [
-        ("alone", index) if outcome.item is None else ("item", outcome.item) for index, outcome in enumerate(outcomes)
-    ]
-    return np.array([number.setdefault(key, len(number)) for key in keys])
 
 
 def _outcome_probabilities(apart: Floats, log_tie: float, *, has_ties: bool) -> tuple[Floats, Floats, Floats]:
@@ -251,11 +221,3 @@ def _rank_ranges(strengths: Floats, covariance: Floats, confidence: float, clust
             if abs(apart) > reach * sqrt(max(variance, 0.0)) + _TOLERANCE:
                 separated.append((first, second) if apart > 0 else (second, first))
     return count_ranks(models, separated)
-
-
-def _win_rate(at: int, strengths: Floats, tie: float) -> float:
-    import numpy as np
-
-    apart = np.delete(strengths[at] - strengths, at)
-    win, drawn, _ = _outcome_probabilities(apart, float(np.log(tie)) if tie else 0.0, has_ties=tie > 0)
-    return float((win + drawn / 2).mean())

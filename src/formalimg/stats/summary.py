@@ -70,17 +70,17 @@ def summarize(
         confidence: of all intervals.
         resamples: number of bootstrap resamples per band.
         seed: of the bootstrap. The same observations and seed give the same numbers.
-
-    Raises:
-        FormalimgError: if an observation or an argument is invalid, or if a verdict is missing and `missing` is
-            "error".
     """
     validate_missing(missing)
     config = bootstrap_config(confidence, resamples, seed)
     tallies = tally_items(observations)
     everything = [tally for items in tallies.values() for tally in items.values()]
-    if missing == "error":
-        _reject_missing(everything)
+    unscored = sum(tally.expected - tally.scored for tally in everything)
+    if missing == "error" and unscored:
+        raise FormalimgError(
+            f"{unscored} of {sum(tally.expected for tally in everything)} images have no verdict: resume the run to "
+            "get them, or choose to leave them out (missing: exclude) or to count them as failures (missing: fail)"
+        )
     levels = {level: _level_rate(items.values(), missing, confidence) for level, items in tallies.items()}
     kinds = {level: pass_counts(items.values(), missing) for level, items in tallies.items()}
     drawn = cache(lambda level: resample_level(level, kinds[level], config))  # a level may be in several bands
@@ -171,16 +171,6 @@ def _generalizability_estimate(
     return Generalizability(epsilon, value, low, high)
 
 
-def _reject_missing(tallies: Iterable[ItemTally]) -> None:
-    items = list(tallies)
-    expected, unscored = sum(tally.expected for tally in items), sum(tally.expected - tally.scored for tally in items)
-    if unscored:
-        raise FormalimgError(
-            f"{unscored} of {expected} images have no verdict: resume the run to get them, or choose to leave them "
-            "out (missing: exclude) or to count them as failures (missing: fail)"
-        )
-
-
 class PointEstimates(NamedTuple):
     """Point estimates of a summary, without intervals."""
 
@@ -200,27 +190,11 @@ class MissingBounds(NamedTuple):
 def missing_bounds(
     observations: Iterable[Observation], *, bands: Mapping[str, Sequence[int]], epsilon: float | None
 ) -> MissingBounds:
-    """Compute the range of results over all possible values of the missing verdicts.
-
-    Args:
-        observations: one for each image that was to be scored.
-        bands: groups of levels whose rates are averaged.
-        epsilon: the rate to hold for G_ε; None to skip G_ε.
-
-    Raises:
-        FormalimgError: if an observation or an argument is invalid.
-    """
-    tallies = tally_items(observations)
-    counts = {
-        level: (
-            sum(item.passed for item in items.values()),
-            sum(item.scored for item in items.values()),
-            sum(item.expected for item in items.values()),
-        )
-        for level, items in tallies.items()
-    }
-    worst = {level: (passed, expected) for level, (passed, _, expected) in counts.items()}
-    best = {level: (passed + expected - scored, expected) for level, (passed, scored, expected) in counts.items()}
+    """Compute the range of results over all possible values of the missing verdicts."""
+    worst, best = {}, {}
+    for level, items in tally_items(observations).items():
+        passed, scored, expected = map(sum, zip(*items.values(), strict=True))
+        worst[level], best[level] = (passed, expected), (passed + expected - scored, expected)
     return MissingBounds(_point_estimates(worst, bands, epsilon), _point_estimates(best, bands, epsilon))
 
 
@@ -229,30 +203,20 @@ def _point_estimates(
 ) -> PointEstimates:
     rates = {level: passed / expected for level, (passed, expected) in counts.items()}
     images = sum(expected for _, expected in counts.values())
-    held = None
+    general = None
     if epsilon is not None:
         levels = {level: rates.get(level) for level in all_levels(rates, bands)}
-        held = held_level(levels, validate_epsilon(epsilon)) if rates else None
+        general = held_level(levels, validate_epsilon(epsilon)) if rates else None
     return PointEstimates(
         rates,
         sum(passed for passed, _ in counts.values()) / images if images else None,
         {name: mean_of_levels(chosen, rates) for name, chosen in validate_bands(bands).items()},
-        held,
+        general,
     )
 
 
 def generalizability(rates: Mapping[int, float], epsilon: float) -> int:
-    """Return the largest level K with rates of at least ε at all levels up to K, or 0 if there is none.
-
-    It stops at the first level that is lost, whatever comes after it.
-
-    Args:
-        rates: the rate of each level, 0 to 1; levels without a gap.
-        epsilon: the rate to hold, 0 to 1.
-
-    Raises:
-        FormalimgError: if there is no level, a level is left out, or a number is not a rate.
-    """
+    """Return the largest level K with rates of at least ε at all levels up to K, or 0 if there is none."""
     validate_epsilon(epsilon)
     if not rates:
         raise FormalimgError("there is no level: give the rate of each level")
@@ -269,15 +233,15 @@ def generalizability(rates: Mapping[int, float], epsilon: float) -> int:
 
 def held_level(rates: Mapping[int, float | None], epsilon: float) -> int | None:
     """Return G_ε with some rates unknown, or None if it depends on an unknown rate."""
-    held_level = 0
+    highest = 0
     for level in sorted(rates):
         rate = rates[level]
         if rate is None:
             return None
         if rate < epsilon - TOLERANCE:
-            return held_level
-        held_level = level
-    return held_level
+            break
+        highest = level
+    return highest
 
 
 def validate_epsilon(epsilon: float) -> float:

@@ -150,7 +150,6 @@ _Cell: TypeAlias = Sequence[Sequence[BinaryAnswer]]
 
 
 def _cells_with_answers(models: Sequence[ItemAnswers]) -> list[list[_Cell]]:
-    """Return the answered images of each model by item, for the items answered for all models."""
     answered = [
         {item: answers for item, images in model.items() if (answers := [image for image in images if image])}
         for model in models
@@ -182,7 +181,6 @@ def _variance_of(values: Sequence[float]) -> float:
 
 
 def _mean_variance(groups: Iterable[Sequence[float]]) -> float | None:
-    """Return the mean variance of groups with at least two values, or None if there are none."""
     variances = [_variance_of(group) for group in groups if len(group) > 1]
     return _mean_of(variances) if variances else None
 
@@ -263,8 +261,9 @@ def _label_chances(threshold: float, of_image: float, raters: int) -> NDArray[np
     """Return the probability that most raters accept an image, over a grid of latent values."""
     import numpy as np
 
-    x, _ = _integration_grid()
-    accepts = _normal_cdf((threshold + sqrt(of_image) * x) / sqrt(1 - of_image))
+    x, weights = _integration_grid()
+    below = np.cumsum(weights) - weights / 2  # the normal distribution on the grid
+    accepts = np.interp((threshold + sqrt(of_image) * x) / sqrt(1 - of_image), x, below)
     chances = np.zeros_like(accepts)
     for yes in range(raters // 2 + 1, raters + 1):
         chances += comb(raters, yes) * accepts**yes * (1 - accepts) ** (raters - yes)
@@ -310,10 +309,3 @@ def _integration_grid() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     x = np.linspace(*_GRID[:2], int(_GRID[2]))
     weights = np.exp(-x * x / 2)
     return x, weights / weights.sum()
-
-
-def _normal_cdf(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    import numpy as np
-
-    x, weights = _integration_grid()
-    return np.interp(values, x, np.cumsum(weights) - weights / 2)

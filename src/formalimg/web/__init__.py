@@ -4,7 +4,7 @@ from formalimg._util.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from formalimg.web.annotate.annotation_app import create_annotation_app
+    from formalimg.web.annotation import create_annotation_app
     from formalimg.web.viewer.app import create_viewer_app
     from formalimg.web.viewer.site import Site
 

@@ -15,59 +15,33 @@ from starlette.responses import Response
 from formalimg._util.json_size import count_values
 from formalimg._util.strict_json import loads_strict
 
-Body: TypeAlias = Mapping[str, object]
-"""A JSON object, not validated yet."""
+Body: TypeAlias = Mapping[str, object]  # a JSON object, not validated yet
+MAX_BODY = 256 * 1024  # default limit in bytes
+MAX_BODY_WITH_IMAGE = 24 * 1024 * 1024  # an image of 16 MB in base64
+MAX_WORD = 200  # characters of a word in long formulas and in scenes, as responses repeat it for every clause
+BODY_TIMEOUT = 30.0  # seconds for sending a body
+_WORDS = re.compile(r"""'[^'\n]*+'|"[^"\n]*+"|[^\s()'"]++|['"]""")  # words of a formula, with their quotes
+_LONG_FORMULA = 4_000  # characters; the clauses of shorter formulas stay small whatever their words
+_MAX_IN_MEMORY = 8 * MAX_BODY_WITH_IMAGE  # bytes of all bodies together
+_MAX_VALUES = 50_000  # values in the JSON of a body: each takes some hundred bytes once it is parsed
+_MAX_DISCARD_FACTOR = 8  # bodies up to this many times the limit are read, as browsers read the response only then
 
-MAX_BODY = 256 * 1024
-"""Default limit of a request body, in bytes."""
-
-MAX_BODY_WITH_IMAGE = 24 * 1024 * 1024
-"""Limit of a request body with an image, in bytes: 16 MB in base64."""
-
-MAX_WORD = 200
-"""Maximum length of a word in formulas and scenes: answers repeat it for each of perhaps thousands of clauses."""
-
-_WORDS = re.compile(r"""'[^'\n]*+'|"[^"\n]*+"|[^\s()'"]++|['"]""")
-"""Words of a formula, with their quotes."""
-
-_LONG_FORMULA = 4_000
-"""Formulas up to this length may have words of any length: all of their clauses together have few megabytes."""
-
-BODY_TIMEOUT = 30.0
-"""Seconds that a client has to send a body, as for the head of a request."""
-
-_MAX_HELD = 8 * MAX_BODY_WITH_IMAGE
-"""Maximum number of bytes of bodies that are in memory, of all requests together."""
-
-_MAX_VALUES = 50_000
-"""Maximum number of values in the JSON of a body: each takes some hundred bytes once it is parsed."""
-
-_MAX_DISCARD_FACTOR = 8
-"""Bodies up to this many times the limit are read and discarded: browsers read the response only after that."""
-
-
-class _HeldBodies:
-    """The number of bytes in request bodies being read or processed, to be used from the server's event loop only."""
-
-    bytes = 0
-
-
-_held = _HeldBodies()
+_in_memory = 0  # bytes of all bodies; changed only in the event loop
 
 
 def json_endpoint(
     work: Callable[[Request, Body], Response], *, max_bytes: int = MAX_BODY
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler that parses a JSON object and calls `work` with it in a thread."""
+    """Return an endpoint that parses a JSON object and calls `work` with it in a thread."""
 
     async def handle(request: Request) -> Response:
-        read = bytearray()
+        global _in_memory
+        data = bytearray()
         try:
-            await _read(request, read, max_bytes)
-            sent = _object(read)
-            return await run_in_threadpool(work, request, sent)
+            await _read(request, data, max_bytes)
+            return await run_in_threadpool(work, request, _parse_object(data))
         finally:
-            _held.bytes -= len(read)
+            _in_memory -= len(data)
 
     return handle
 
@@ -89,49 +63,41 @@ def has_long_word(formula: str) -> bool:
     )
 
 
-async def _read(request: Request, read: bytearray, max_bytes: int) -> None:
+async def _read(request: Request, data: bytearray, max_bytes: int) -> None:
+    """Append the body to `data` up to the limit, and discard the rest."""
+    global _in_memory
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise HTTPException(415, "this is not JSON: send it with the content type application/json")
+        raise HTTPException(415, "the body must be JSON: send it with the content type application/json")
+    length = 0
     try:
         async with asyncio.timeout(BODY_TIMEOUT):
-            length = await _read_stream(request, read, max_bytes)
+            async for chunk in request.stream():
+                length += len(chunk)
+                if length <= max_bytes:
+                    data += chunk
+                    _in_memory += len(chunk)
+                    if _in_memory > _MAX_IN_MEMORY:
+                        message = "too many uploads at the same time: try again"
+                        raise HTTPException(503, message, {"Retry-After": "1", "Connection": "close"})
+                elif length > _MAX_DISCARD_FACTOR * max_bytes:
+                    break
     except ClientDisconnect as error:
-        raise HTTPException(400, "the connection ended before everything was sent") from error
+        raise HTTPException(400, "the connection ended before the whole body was sent") from error
     except TimeoutError as error:
-        message = f"the request was not sent in {BODY_TIMEOUT:g} seconds: try again"
+        message = f"the body was not sent within {BODY_TIMEOUT:g} seconds: try again"
         raise HTTPException(408, message, {"Connection": "close"}) from error
     if length > max_bytes:
-        raise _too_long(max_bytes)
+        limit = f"{max_bytes // 2**20} MB" if max_bytes >= 2**20 else f"{max_bytes // 1024} KB"
+        raise HTTPException(413, f"this is too large: send no more than {limit}")
 
 
-async def _read_stream(request: Request, read: bytearray, max_bytes: int) -> int:
-    """Read a body up to the limit, discard the rest, and return the total length."""
-    length = 0
-    async for chunk in request.stream():
-        length += len(chunk)
-        if length <= max_bytes:
-            read += chunk
-            _held.bytes += len(chunk)
-            if _held.bytes > _MAX_HELD:
-                message = "too much is being sent at the same time: try again"
-                raise HTTPException(503, message, {"Retry-After": "1", "Connection": "close"})
-        elif length > _MAX_DISCARD_FACTOR * max_bytes:
-            break
-    return length
-
-
-def _object(sent: bytearray) -> Body:
-    if count_values(sent, _MAX_VALUES) > _MAX_VALUES:
+def _parse_object(data: bytearray) -> Body:
+    if count_values(data, _MAX_VALUES) > _MAX_VALUES:
         raise HTTPException(413, f"this JSON has more than {_MAX_VALUES:,} values: send less at once")
     try:
-        found = loads_strict(sent)
+        value = loads_strict(data)
     except (ValueError, RecursionError) as error:  # also invalid UTF-8
         raise HTTPException(400, "this is not valid JSON") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise HTTPException(400, "send a JSON object, as in {}")
-    return found
-
-
-def _too_long(max_bytes: int) -> HTTPException:
-    limit = f"{max_bytes // 2**20} MB" if max_bytes >= 2**20 else f"{max_bytes // 1024} KB"
-    return HTTPException(413, f"this is too large: send no more than {limit}")
+    return value

@@ -1,4 +1,4 @@
-"""Render HTML pages from Jinja2 templates and format numbers, escaping everything but trusted markup."""
+"""Render HTML pages from Jinja2 templates, and format rates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextvars import ContextVar
 from functools import cache
 
 from jinja2 import Environment
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,7 +17,7 @@ from formalimg.types import Benchmark
 from formalimg.web.viewer.urls import build_url
 
 static_pages: ContextVar[bool] = ContextVar("static_pages", default=False)
-"""Whether pages are rendered for an export, where no server answers. Templates read it as `static`."""
+"""Whether pages are rendered for an export, which has no server. Templates read it as `static`."""
 
 
 def page_endpoint(show: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
@@ -36,33 +35,25 @@ def page(template: str, status: int = 200, **values: object) -> Response:
 
 
 def fragment(template: str, **values: object) -> str:
-    """Render a template, with `static` set in an export to omit features that need a server."""
+    """Render a template."""
     return _templates().get_template(template).render(values, static=static_pages.get())
-
-
-def trusted_markup(markup: str) -> Markup:
-    """Mark SVG or HTML built by the report as safe, since foreign text in it is already escaped."""
-    return Markup(markup)
 
 
 @cache
 def _templates() -> Environment:
-    found = environment("formalimg.web")
-    found.globals["build_url"] = build_url
-    return found
-
-
-NOTHING = "–"
+    templates = environment("formalimg.web")
+    templates.globals["build_url"] = build_url
+    return templates
 
 
 def percent(share: float | None) -> str:
     """Format a share as a percentage, such as `93.5 %`."""
-    return NOTHING if share is None else f"{100 * share:.1f} %"
+    return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def rate_text(figure: Rate | Band, suite: Benchmark) -> str:
     """Format a pass rate in percent or a mean score, with † if some images are unscored."""
     if figure.value is None:
-        return NOTHING
+        return "–"
     mark = "†" if figure.coverage < 1 else ""
     return mark + (f"{figure.value:.2f}" if suite.has_scores else percent(figure.value))

@@ -1,7 +1,4 @@
-"""The framework of all sites: ASGI application, static files, error pages, listening socket and server.
-
-Sites listen on this machine only unless another host is given, and then only visitors with the token are answered.
-"""
+"""The framework of all sites: ASGI application, static files, error pages, listening socket and server."""
 
 from __future__ import annotations
 
@@ -35,18 +32,15 @@ from formalimg.web.server_log import limited_log
 class ServerLocation(NamedTuple):
     """The address at which a site is served."""
 
-    host: str  # the address it listens on
-    port: int  # the port
-    token: str | None  # the token that visitors need; None if they need none
+    host: str
+    port: int
+    token: str | None  # that visitors need; None if they need none
 
     def url(self, path: str = "/", *, secret: bool = True) -> str:
-        """Return the URL of a page, with the token unless `secret` is false.
-
-        A site that listens on all addresses is opened by the name of this machine.
-        """
+        """Return the URL of a page, with the token unless `secret` is false."""
         name = socket.gethostname() if self.host in ("", "0.0.0.0", "::") else self.host
-        shown = f"[{name}]" if ":" in name else name
-        return f"http://{shown}:{self.port}{path}" + (f"?token={self.token}" if self.token and secret else "")
+        address = f"[{name}]" if ":" in name else name
+        return f"http://{address}:{self.port}{path}" + (f"?token={self.token}" if self.token and secret else "")
 
 
 def serve_app(
@@ -58,20 +52,20 @@ def serve_app(
     on_listening: Callable[[ServerLocation], None],
     always_token: bool = False,
 ) -> None:
-    """Serve a site until interrupted."""
+    """Serve a site until interrupted. Visitors need a token unless it is only reachable from this machine."""
     token = None if is_loopback(host) and not always_token else secrets.token_urlsafe(24)
-    listening = listen(host, port)
-    location = ServerLocation(host, listening.getsockname()[1], token)
+    listener = listen(host, port)
+    location = ServerLocation(host, listener.getsockname()[1], token)
     server = LimitedServer(limited_config(build(token), ConnectionLimits()))
     on_listening(location)
     if open_browser:
         threading.Thread(target=webbrowser.open, args=(location.url(),), daemon=True).start()
-    with listening, limited_log(), contextlib.suppress(KeyboardInterrupt):  # which is how it is meant to end
-        server.run(sockets=[listening])
+    with listener, limited_log(), contextlib.suppress(KeyboardInterrupt):  # the intended way to stop
+        server.run(sockets=[listener])
 
 
 class NotFoundError(FormalimgError):
-    """Error for a URL that refers to something that does not exist; answered with status 404."""
+    """Error for a URL of something that does not exist; answered with status 404."""
 
 
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -101,15 +95,15 @@ async def _error_response(request: Request, error: Exception) -> Response:
 
 def _static(request: Request) -> Response:
     name = request.path_params["name"]
+    media_type = _TYPES.get(name[name.rfind(".") :])
     if name == "report.css":
-        return Response(page_style(), media_type="text/css")
+        return Response(page_style(), media_type=media_type)
     if name == "theme.js":
-        return Response(theme_script(), media_type="text/javascript")
-    available = {file.name: file for file in (files("formalimg.web") / "static").iterdir()}
-    suffix = name[name.rfind(".") :]
-    if name not in available or suffix not in _TYPES:
+        return Response(theme_script(), media_type=media_type)
+    static_files = {file.name: file for file in (files("formalimg.web") / "static").iterdir()}
+    if name not in static_files or media_type is None:
         raise HTTPException(404, "file not found")
-    return Response(available[name].read_bytes(), media_type=_TYPES[suffix])
+    return Response(static_files[name].read_bytes(), media_type=media_type)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -121,13 +115,12 @@ def listen(host: str, port: int) -> socket.socket:
             f"{truncate(host, 60, 30)} is not an address of this machine: choose another --host"
         ) from error
     try:
-        listening = socket.create_server((host, port), family=family)
+        listener = socket.create_server((host, port), family=family)
     except OSError as error:
-        other = "--host" if error.errno == errno.EADDRNOTAVAIL else "--port"
+        option = "--host" if error.errno == errno.EADDRNOTAVAIL else "--port"
         raise FormalimgError(
-            f"cannot listen on {host} port {port} ({error.strerror}): choose another {other}"
+            f"cannot listen on {host} port {port} ({error.strerror}): choose another {option}"
         ) from error
-    # Accepted connections inherit it. asyncio sets it only on sockets of its own, and without it the second half of a
-    # response may wait 40 ms until the client has acknowledged the first.
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listening
+    # Accepted connections inherit it. Without it, the second half of a response may wait 40 ms for an acknowledgement.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener

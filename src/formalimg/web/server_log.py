@@ -1,4 +1,4 @@
-"""Server log: repeated messages are written only occasionally, so that no client can fill the disk."""
+"""Server log without repetitions, so that no client can fill the disk."""
 
 from __future__ import annotations
 
@@ -8,18 +8,10 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 
-LOGGERS = ("asyncio", "uvicorn.error")
-"""The loggers that clients can make write: of connections that cannot be accepted, and of requests."""
-
-_INTERVAL = 60.0
-"""Seconds in which the same is written once."""
-
-_MAX_KINDS = 100
-"""Maximum number of different messages in an interval."""
-
-_MAX_LENGTH = 4000
-"""Maximum number of characters of a message, without its traceback."""
-
+LOGGERS = ("asyncio", "uvicorn.error")  # the loggers that clients can make write
+_INTERVAL = 60.0  # seconds in which a message is written once
+_MAX_KINDS = 100  # different messages in an interval
+_MAX_LENGTH = 4000  # characters of a message, without its traceback
 _NO_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -34,39 +26,33 @@ class RepeatFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether to write the record, whose text may be changed."""
-        _explain_no_files(record)
+        error = record.exc_info[1] if record.exc_info else None
+        if record.name == "asyncio" and isinstance(error, OSError) and error.errno in _NO_FILES:
+            record.msg = f"cannot accept connections ({error.strerror}): raise the limit of open files, `ulimit -n`"
+            record.args, record.exc_info, record.exc_text = (), None, None
         now, kind = self._clock(), _kind(record)
         if now - self._since >= _INTERVAL:
-            left_out = sum(self._counts.values()) - len(self._counts)
+            repeats = sum(self._counts.values()) - len(self._counts)
             self._since, self._counts = now, {}
-            if left_out > 0:
-                record.msg = f"{record.getMessage()} ({left_out:,} messages like those before were left out)"
-                record.args = ()
-        is_known = kind in self._counts
-        if not is_known and len(self._counts) >= _MAX_KINDS:
+            if repeats > 0:
+                record.msg, record.args = f"{record.getMessage()} ({repeats:,} repeated messages left out)", ()
+        is_new = kind not in self._counts
+        if is_new and len(self._counts) >= _MAX_KINDS:
             return False
         self._counts[kind] = self._counts.get(kind, 0) + 1
-        if not is_known and len(text := record.getMessage()) > _MAX_LENGTH:
+        if is_new and len(text := record.getMessage()) > _MAX_LENGTH:
             record.msg, record.args = f"{text[:_MAX_LENGTH]} …", ()
-        return not is_known
+        return is_new
 
 
 def _kind(record: logging.LogRecord) -> object:
     """Return a key shared by records with the same message template and error location."""
     error = record.exc_info[1] if record.exc_info else None
-    place = error.__traceback__ if error else None
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    where = (place.tb_frame.f_code.co_filename, place.tb_lineno) if place else None
-    return record.name, str(record.msg)[:200], type(error), where
-
-
-def _explain_no_files(record: logging.LogRecord) -> None:
-    """Add advice to the event loop's error message about failing to accept a connection."""
-    error = record.exc_info[1] if record.exc_info else None
-    if record.name == "asyncio" and isinstance(error, OSError) and error.errno in _NO_FILES:
-        record.msg = f"connections cannot be accepted ({error.strerror}): raise the limit of open files, `ulimit -n`"
-        record.args, record.exc_info, record.exc_text = (), None, None
+    trace = error.__traceback__ if error else None
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    location = (trace.tb_frame.f_code.co_filename, trace.tb_lineno) if trace else None
+    return record.name, str(record.msg)[:200], type(error), location
 
 
 @contextlib.contextmanager

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from formalimg.benchmarks.cfworld.published import read_cf_world
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load, load_with_skipped
 from formalimg.benchmarks.odd_records import odd_tags
 from formalimg.benchmarks.record import ItemsError
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
+from tests.benchmarks.cfworld.reading import read_cf_world
 from tests.benchmarks.cfworld.test_published_data import FOLDER
 from tests.benchmarks.cfworld.test_tidying import ASKED, COMMON, GROUP, PAIR, RULE, question, repository
 from tests.support.sizes import tries

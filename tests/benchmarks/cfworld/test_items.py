@@ -16,14 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.benchmarks.cfworld.items import builtin_groups, items_of_groups, pair_items, rule_items
-from formalimg.benchmarks.cfworld.published import read_cf_world
-from formalimg.benchmarks.cfworld.published_groups import write_published_groups
-from formalimg.benchmarks.cfworld.published_records import PUBLISHED_FIELDS
+from formalimg.benchmarks.cfworld.published_records import PUBLISHED_FIELDS, write_published_groups
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec, WeightedQuestion
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
+from tests.benchmarks.cfworld.reading import read_cf_world
 
 WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).map(str.strip).filter(bool)
 QUESTION = st.builds(

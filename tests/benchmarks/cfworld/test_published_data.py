@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from formalimg.benchmarks.cfworld.published import PublishedItems, read_cf_world
-from formalimg.benchmarks.cfworld.published_groups import write_published_groups
-from formalimg.benchmarks.cfworld.published_records import format_repairs
+from formalimg.benchmarks.cfworld.published_records import format_repairs, write_published_groups
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.types import Item
+from tests.benchmarks.cfworld.reading import PublishedItems, read_cf_world
 
 FOLDER = Path(__file__).parents[4] / "shared" / "official" / "cf-world"
 
@@ -103,7 +102,7 @@ def test_l3_is_asked_what_l2_is_asked(cf_world: PublishedItems) -> None:
     )
     assert second == third
     assert Counter(tree_of(item) for item in scorable(cf_world, 2)) == SETS_OF_L2
-    assert not [each for each in cf_world.repairs if each.what == "questions of L3 differ"]
+    assert not [each for each in cf_world.repairs if each.reason == "questions of L3 differ"]
 
 
 def test_what_nobody_can_score_is_kept_and_named(cf_world: PublishedItems) -> None:
@@ -117,7 +116,7 @@ def test_what_nobody_can_score_is_kept_and_named(cf_world: PublishedItems) -> No
 
 
 def test_everything_that_was_tidied_up_is_told(cf_world: PublishedItems) -> None:
-    assert Counter(each.what for each in cf_world.repairs) == {
+    assert Counter(each.reason for each in cf_world.repairs) == {
         "blanks at the edges": 169,
         "no category": 41,
         "mistyped key": 2,
@@ -127,14 +126,14 @@ def test_everything_that_was_tidied_up_is_told(cf_world: PublishedItems) -> None
         "duplicate": 10,
         "no questions": 13,
     }  # so no weight is unusual, and every prompt that has questions has some of integrity and of logic
-    missing = Counter(each.where.split(",")[0] for each in cf_world.repairs if each.what == "no category")
+    missing = Counter(each.location.split(",")[0] for each in cf_world.repairs if each.reason == "no category")
     assert missing == {
         "prompt/Biology.json": 23,
         "prompt/physics/Astronomy.json": 16,
         "prompt/physics/Classical Mechanics.json": 1,
         "prompt/physics/Thermodynamics.json": 1,
     }
-    duplicates = [each.where.split()[-1] for each in cf_world.repairs if each.what == "duplicate"]
+    duplicates = [each.location.split()[-1] for each in cf_world.repairs if each.reason == "duplicate"]
     assert duplicates == ["223", "224", "225", "226", "227", "241", "242", "244", "245", "255"]
     assert len({item.spec.group for item in cf_world.items}) == 1_092
     assert (len(cf_world.items), len(cf_world.unscorable)) == (3_276, 13)
@@ -181,7 +180,7 @@ def test_the_attribute_probe_has_its_pairs_and_its_ids_are_names() -> None:
     assert not skipped
     assert (Counter(item.level for item in items), unscorable) == ({1: 113, 2: 113}, ())
     assert set(Counter(item.spec.group for item in items).values()) == {2}
-    assert Counter(each.what for each in tidied) == {"ids of two types": 113}
+    assert Counter(each.reason for each in tidied) == {"ids of two types": 113}
     otter = {item.id: item for item in items}["pair-93-rare"]
     (question,) = otter.spec.questions
     assert (question.dimension, question.weight) == ("assessment", 15)
@@ -198,14 +197,14 @@ def test_the_denominalised_probe_is_judged_by_the_questions_of_l2(cf_world: Publ
     same = [item.id for item in items if item.prompt == explicit[item.id].prompt]
     assert same == [f"physics-thermodynamics-{number}-l2" for number in (7, 25, 28)]
     counted = {"no category": 16, "blanks at the edges": 7, "no questions": 6, "same prompt as L2": 3}
-    assert Counter(each.what for each in tidied) == counted
+    assert Counter(each.reason for each in tidied) == counted
 
 
 def test_the_data_survive_both_forms(cf_world: PublishedItems, tmp_path: Path) -> None:
     write_published_groups(cf_world.items, tmp_path / "again")
     again = read_cf_world(tmp_path / "again")
     assert again.items == cf_world.items
-    kinds = Counter(each.what for each in again.repairs)
+    kinds = Counter(each.reason for each in again.repairs)
     assert kinds == {"duplicate": 10, "no questions": 13, "no assessment point": 7, "assessment point of L3 alone": 6}
     ids = {*cf_world.unscorable, "biology-34-l3"}
     few = sorted((item for item in cf_world.items if item.id in ids), key=lambda item: item.id)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from formalimg.benchmarks.cfworld.published import PublishedItems, read_cf_world
 from formalimg.benchmarks.loader import load
+from tests.benchmarks.cfworld.reading import PublishedItems, read_cf_world
 
 GROUP: dict[str, Any] = {
     "id": "0",
@@ -68,7 +68,7 @@ def repository(
 
 
 def repairs_of(published: PublishedItems) -> list[tuple[str, str]]:
-    return [(each.what, each.how) for each in published.repairs]
+    return [(each.reason, each.effect) for each in published.repairs]
 
 
 def test_a_sound_group_is_read_and_only_what_differs_is_told(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_each_oddity_is_told_with_what_was_made_of_it(
 ) -> None:
     published = read_cf_world(repository(tmp_path, [{**GROUP, **change}]))
     assert expected in repairs_of(published)
-    assert published.repairs[0].where == "prompt/physics/Classical Mechanics.json, id 0"
+    assert published.repairs[0].location == "prompt/physics/Classical Mechanics.json, id 0"
     assert [item.prompt for item in published.items] == [GROUP[f"prompt_l{level}"] for level in (1, 2, 3)]
 
 
@@ -129,7 +129,7 @@ def test_weights_and_dimensions_that_are_unusual_are_told(tmp_path: Path) -> Non
     assert ("unusual weight", "kept: 20, where assessment has 15 elsewhere") in repairs_of(published)
     assert ("no question of a dimension", "scored without integrity and logic") in repairs_of(published)
     assert published.items[0].spec.questions[0].weight == 20
-    assert [each.where.rpartition("/")[2] for each in published.repairs] == [
+    assert [each.location.rpartition("/")[2] for each in published.repairs] == [
         "Classical Mechanics_gemini.json, id 1",
         "Classical Mechanics.json, id 0, l1",
         "Classical Mechanics.json, id 0",

@@ -18,13 +18,14 @@ from formalimg.benchmarks.t2i_compbench.composition import (
     COMPOSITION_TASKS,
     CompositionTask,
     CountedObject,
+    composition_objects,
     find_classes,
     find_counted_objects,
     find_noun_phrases,
     find_placed_objects,
     read_prompt,
+    translated_shares,
 )
-from formalimg.benchmarks.t2i_compbench.formulas import composition_objects, translated_shares
 from formalimg.errors import FormalimgError
 from formalimg.language.parser import understand
 from formalimg.logic.verification import verify

@@ -15,8 +15,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Reason, Rejection
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.authoring.task import AuthoringPlan, Slot
 from formalimg.types import Item
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass
@@ -24,11 +26,11 @@ class AuthoringState:
     """The state of an authoring run."""
 
     shelf: AcceptedItems  # the items accepted so far
-    round: int = 0  # the number of the attempt that is under way
-    to_ask: tuple[Slot, ...] = ()  # whose answers are still missing in this round; nobody's if all is done
-    to_retry: tuple[Slot, ...] = ()  # whose answers of this round were rejected already, and who have an attempt left
-    missing: tuple[Slot, ...] = ()  # the places that have no item after the last attempt
-    rejections: Counter[Reason] = field(default_factory=Counter)  # how often answers were rejected, by reason
+    round: int = 0  # the number of the current attempt
+    to_ask: tuple[Slot, ...] = ()  # slots without an answer in this round
+    to_retry: tuple[Slot, ...] = ()  # slots whose answer of this round was rejected, with an attempt left
+    missing: tuple[Slot, ...] = ()  # slots without an item after the last attempt
+    rejections: Counter[Reason] = field(default_factory=Counter)
     unsettled: int = 0  # answers that passed all checks, and wait to be compared with those of their round
     accepted: list[AttemptOutcome] = field(default_factory=list)  # the outcomes that the items of the shelf came from
 
@@ -55,30 +57,20 @@ def current_state(plan: AuthoringPlan, outcomes: Iterable[AttemptOutcome], liken
             stands.unsettled = len(answered) - len(rejected)
             return stands
         for outcome in answered:
-            _settle_outcome(outcome, stands, likeness)
+            item = outcome.result
+            if isinstance(item, Rejection):
+                stands.rejections[item.reason] += 1
+                continue
+            compared = likeness.compared(item, outcome.notes)
+            if twin := stands.shelf.objection(item.prompt, compared, item.level):
+                stands.rejections[twin.reason] += 1
+                continue
+            stands.shelf.add(outcome.slot, item, compared)
+            stands.accepted.append(outcome)
         open_slots = tuple(slot for slot in open_slots if slot.id not in stands.shelf.items)
     stands.round = plan.attempts
     stands.missing = open_slots
     return stands
-
-
-def _settle_outcome(outcome: AttemptOutcome, stands: AuthoringState, likeness: Similarity) -> None:
-    """Accept the item of an outcome unless it duplicates an earlier one."""
-    item = outcome.result
-    if isinstance(item, Rejection):
-        stands.rejections[item.reason] += 1
-        return
-    compared = likeness.compared(item, outcome.notes)
-    twin = stands.shelf.objection(item.prompt, compared, item.level)
-    if twin is not None:
-        stands.rejections[twin.reason] += 1
-        return
-    stands.shelf.add(outcome.slot, item, compared)
-    stands.accepted.append(outcome)
-
-
-def _item_spec(item: Item[Any], notes: Mapping[str, Any]) -> Any:
-    return item.spec
 
 
 class Similarity(NamedTuple):
@@ -87,13 +79,9 @@ class Similarity(NamedTuple):
     signature: Callable[[Any], Hashable]  # what specs that ask for the same have in common, cheap to compute
     same: Callable[[Any, Any], bool]  # whether two specs of one signature ask for the same
     reason: Reason  # what that is called
-    # two prompts of a level are near duplicates if they share this part of their pairs of neighbouring words; None if
-    # only the very same words count
-    near: float | None
-    # what is compared in place of the spec, from an item and the notes of its attempt
-    compared: Callable[[Item[Any], Mapping[str, Any]], Any] = _item_spec
-    # whether two items with the same prompt are duplicates; not where the prompts existed before
-    same_words: bool = True
+    near: float | None  # share of common pairs of neighbouring words that makes a near duplicate; None for no limit
+    compared: Callable[[Item[Any], Mapping[str, Any]], Any] = lambda item, _: item.spec  # item and notes to spec
+    same_words: bool = True  # whether items with the same prompt are duplicates; not where the prompts existed before
 
 
 class AcceptedItems:
@@ -110,38 +98,29 @@ class AcceptedItems:
         """Add an item under its slot number, with the object that represents it in comparisons."""
         self.items[number] = item
         self._specs[self._likeness.signature(compared)].append((number, compared))
-        words = _split_words(item.prompt)
+        words = _WORD.findall(item.prompt.lower())
         self._words[" ".join(words)] = number
-        self._pairs[item.level].append((number, _word_pairs(words)))
+        self._pairs[item.level].append((number, frozenset(pairwise(words))))
 
     def twin(self, spec: object) -> Rejection | None:
         """Return a rejection if a shelf item has an equivalent spec, whatever its wording; None if there is none."""
-        for number, other in self._specs.get(self._likeness.signature(spec), ()):
-            if self._likeness.same(spec, other):
+        for number, accepted_spec in self._specs.get(self._likeness.signature(spec), ()):
+            if self._likeness.same(spec, accepted_spec):
                 return Rejection(self._likeness.reason, f"says the same as item {number}")
         return None
 
     def objection(self, prompt: str, spec: object, level: int) -> Rejection | None:
         """Return a rejection if a shelf item has an equivalent spec or nearly the same words; None if there is none."""
-        twin = self.twin(spec)
-        if twin is not None:
+        if twin := self.twin(spec):
             return twin
-        words = _split_words(prompt)
-        if self._likeness.same_words and (known := self._words.get(" ".join(words))) is not None:
-            return Rejection("duplicate words", f"the words of item {known}")
+        words = _WORD.findall(prompt.lower())
+        if self._likeness.same_words and (first := self._words.get(" ".join(words))) is not None:
+            return Rejection("duplicate words", f"the words of item {first}")
         if self._likeness.near is None:
             return None
-        pairs = _word_pairs(words)
-        for number, other_pairs in self._pairs.get(level, ()):
-            shared = len(pairs & other_pairs) / len(pairs | other_pairs) if pairs | other_pairs else 0.0
+        pairs = frozenset(pairwise(words))
+        for number, accepted_pairs in self._pairs.get(level, ()):
+            shared = len(pairs & accepted_pairs) / (len(pairs | accepted_pairs) or 1)
             if shared >= self._likeness.near:
                 return Rejection("near duplicate", f"{shared:.0%} of its pairs of words are those of item {number}")
         return None
-
-
-def _split_words(prompt: str) -> list[str]:
-    return re.findall(r"\w+", prompt.lower())
-
-
-def _word_pairs(words: list[str]) -> frozenset[tuple[str, str]]:
-    return frozenset(pairwise(words))

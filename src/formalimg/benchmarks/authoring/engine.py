@@ -15,16 +15,19 @@ from typing import Any, NamedTuple
 from formalimg._util.aio import run_sync
 from formalimg._util.io import atomic_write_text
 from formalimg.benchmarks.authoring.acceptance import AuthoringState, current_state
-from formalimg.benchmarks.authoring.conversation import Conversation, LimitedChatModel, Part
-from formalimg.benchmarks.authoring.journal import JOURNAL_FILE, AuthoringJournal
+from formalimg.benchmarks.authoring.conversation import (
+    JOURNAL_FILE,
+    AuthoringJournal,
+    Conversation,
+    LimitedChatModel,
+    Part,
+)
 from formalimg.benchmarks.authoring.outcomes import REASONS, AttemptOutcome, Reason, Rejection, add_costs
-from formalimg.benchmarks.authoring.task import AuthoringTask
-from formalimg.benchmarks.authoring.writing_plan import VERSION, AuthoringPlan, Slot, authoring_of
+from formalimg.benchmarks.authoring.task import VERSION, AuthoringPlan, AuthoringTask, Slot, authoring_of
 from formalimg.benchmarks.items_file import write_items
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Message, Reply, Unanswered, Usage
-from formalimg.models.pricing import UNKNOWN_PRICE, price_of
-from formalimg.models.spending import Spending, advise_on_unknown_cost, open_meter
+from formalimg.models.pricing import UNKNOWN_PRICE, Spending, advise_on_unknown_cost, open_meter, price_of
 from formalimg.types import AnswerType, ChatModel, Item, Setting
 
 _TURNS = 3
@@ -35,17 +38,17 @@ _TURNS = 3
 class AuthoringResult:
     """The result of an authoring run."""
 
-    items: tuple[Item[Any], ...]  # the accepted items, in the order of their ids
-    accepted: int  # how many attempts were accepted; of groups, one gives several items
-    path: Path | None  # where they lie; None as long as answers are outstanding
-    tried: int  # how many attempts were made, with those to which no answer came
-    rejections: Mapping[Reason, int]  # how many of them were rejected, by reason
-    unsettled: int  # how many passed all checks, but wait for the others of their round
-    missing: Mapping[int, int]  # how many items of each level could not be had within the attempts
-    outstanding: int  # how many answers did not come; the same call asks for them again
-    cost: float | None  # of all answers, in US dollars; None if nobody knows the price
+    items: tuple[Item[Any], ...]  # in the order of their ids
+    accepted: int  # number of accepted attempts; of groups, one gives several items
+    path: Path | None  # of the items; None as long as answers are outstanding
+    tried: int  # number of attempts, with those without an answer
+    rejections: Mapping[Reason, int]  # number of rejected attempts by reason
+    unsettled: int  # number of attempts that passed all checks, but wait for the others of their round
+    missing: Mapping[int, int]  # number of items by level that could not be had within the attempts
+    outstanding: int  # number of missing answers; the same call asks for them again
+    cost: float | None  # of all answers, in US dollars; None if the price is unknown
     over_budget: bool = False  # whether answers are outstanding because the budget is used up
-    estimated: int = 0  # how many calls were counted by an estimate, because what they used was not reported
+    estimated: int = 0  # number of calls with an estimated cost, because what they used was not reported
 
 
 def author_suite(
@@ -69,20 +72,16 @@ def author_suite(
     _require_own_items(path)
     task = authoring_of(plan.suite).task(plan, prompts)
     settings = _list_settings(plan, task, writer, checker or writer)
-    journal = AuthoringJournal(path, plan.suite, settings)
-    try:
+    with closing(AuthoringJournal(path, plan.suite, settings)) as journal:
         outcomes = journal.outcomes()
         spending = Spending()
         spending.budget, spending.cost = budget, journal.cost(outcomes)
         run = _AuthoringRun(plan, task, writer, checker or writer, journal, outcomes, spending, on_progress)
         state = run_sync(run.to_the_end)
         return _write_result(plan, task, settings, path, outcomes, state, spending)
-    finally:
-        journal.close()
 
 
 def _require_own_items(folder: Path) -> None:
-    """Raise an error if a folder has items from another source, which would be overwritten."""
     if (folder / "items.jsonl").exists() and not (folder / JOURNAL_FILE).exists():
         raise FormalimgError(f"{folder} holds items already: choose another folder")
 
@@ -142,7 +141,10 @@ class _AuthoringRun:
                 outcome = await self._attempt(slots.popleft(), state, parts)
                 if outcome is not None and not isinstance(outcome.result, Rejection):
                     self.on_progress(next(passed))
-            self._require_known_costs()
+            if self.spending.budget is not None and self.spending.unpriced:
+                models = (self.writer, self.checker)
+                unknown = next((model for model in models if price_of(model) == UNKNOWN_PRICE), self.writer)
+                raise FormalimgError(advise_on_unknown_cost(unknown, per_image=False))
 
         workers = [asyncio.create_task(work()) for _ in range(concurrency)]
         try:
@@ -178,12 +180,6 @@ class _AuthoringRun:
         self.journal.keep(outcome)
         self.outcomes.append(outcome)
 
-    def _require_known_costs(self) -> None:
-        if self.spending.budget is not None and self.spending.unpriced:
-            models = (self.writer, self.checker)
-            unknown = next((model for model in models if price_of(model) == UNKNOWN_PRICE), self.writer)
-            raise FormalimgError(advise_on_unknown_cost(unknown, per_image=False))
-
 
 def _write_result(
     plan: AuthoringPlan,
@@ -205,6 +201,10 @@ def _write_result(
     for outcome in tried:
         usage += outcome.expense.usage
         total = add_costs(total, outcome.expense.cost)
+    served: dict[str, dict[str, Mapping[str, Setting]]] = {}
+    for outcome in outcomes:
+        for part, model in outcome.expense.served.items():
+            served.setdefault(part, {}).setdefault(json.dumps(model, sort_keys=True), model)
     missing = dict(sorted(Counter(slot.level for slot in state.missing).items()))
     manifest = {
         **settings,
@@ -217,7 +217,7 @@ def _write_result(
         "unsettled": state.unsettled,
         "rejections": {reason: state.rejections[reason] for reason in REASONS if state.rejections[reason]},
         **task.summary(tried, state.accepted),
-        "served": _list_served(outcomes),
+        "served": {part: [entries[key] for key in sorted(entries)] for part, entries in sorted(served.items())},
         "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
         "cost": total,
     }
@@ -237,29 +237,19 @@ def _write_result(
     )
 
 
-def _list_served(outcomes: Sequence[AttemptOutcome]) -> dict[str, list[Mapping[str, Setting]]]:
-    """Return the model settings reported by the provider for each part, with several entries if they changed."""
-    by_part: dict[str, dict[str, Mapping[str, Setting]]] = {}
-    for outcome in outcomes:
-        for part, served in outcome.expense.served.items():
-            by_part.setdefault(part, {}).setdefault(json.dumps(served, sort_keys=True), served)
-    return {part: [entries[key] for key in sorted(entries)] for part, entries in sorted(by_part.items())}
-
-
 # --- estimate
 
 _CHARACTERS_PER_TOKEN = 4
-_ANSWER = 150
-"""Tokens of an answer, roughly; a model that thinks takes more."""
+_ANSWER = 150  # Tokens of an answer, roughly; a model that thinks takes more
 
 
 class AuthoringEstimate(NamedTuple):
     """Estimate of an authoring run in which every answer is accepted."""
 
-    places: int  # how many places for items are still empty
-    questions: int  # how many questions would be asked for them; more for each answer that is rejected
-    cost: float | None  # about what they would cost, in US dollars; None if nobody knows the price
-    first: str  # what would be sent first; empty if nothing would
+    places: int  # number of empty slots
+    questions: int  # number of questions asked for them; more for each answer that is rejected
+    cost: float | None  # in US dollars, about; None if the price is unknown
+    first: str  # the first request; empty if there is none
 
 
 def estimate_authoring(
@@ -282,49 +272,37 @@ def estimate_authoring(
             outcomes = journal.outcomes()
     state = current_state(plan, outcomes, task.likeness)
     requests = run_sync(lambda: _first_requests(plan, task, state))
-    questions = [task.fewest_questions(request.form) for request in requests]
+    questions = [task.fewest_questions(form) for _, form in requests]
     # Each further question of an item is taken to be as long as its first one, and one of them is a check.
     checks = int(authoring.is_checked(plan))
-    tokens = [len(request.text) // _CHARACTERS_PER_TOKEN for request in requests]
+    tokens = [len(text) // _CHARACTERS_PER_TOKEN for text, _ in requests]
     checking = Usage(input_tokens=checks * sum(tokens), output_tokens=checks * _ANSWER * len(requests))
     writing = Usage(
         input_tokens=sum(length * (number - checks) for length, number in zip(tokens, questions, strict=True)),
         output_tokens=_ANSWER * (sum(questions) - checks * len(requests)),
     )
     cost = add_costs(price_of(writer).cost(writing), price_of(checker or writer).cost(checking)) if requests else 0.0
-    first = requests[0].text if requests else ""
-    return AuthoringEstimate(len(state.to_ask) + len(state.to_retry), sum(questions), cost, first)
-
-
-class _RecordedRequest(NamedTuple):
-    text: str
-    form: str
+    return AuthoringEstimate(
+        len(state.to_ask) + len(state.to_retry), sum(questions), cost, requests[0][0] if requests else ""
+    )
 
 
 @dataclass
 class _RecordingModel:
     """A chat model that records requests and never answers them."""
 
-    requests: list[_RecordedRequest] = field(default_factory=list)
+    requests: list[tuple[str, str]] = field(default_factory=list)  # text and answer type
     name: str = "nobody"
     settings: Mapping[str, Setting] = field(default_factory=dict)
     concurrency: int = 1
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
         text = "".join(part for message in messages for part in message.parts if isinstance(part, str))
-        self.requests.append(_RecordedRequest(text, answer_type.__name__))
+        self.requests.append((text, answer_type.__name__))
         return Unanswered("failed", "nobody is asked")
 
 
-class _NoMemory:
-    def recall(self, slot: int, attempt: int, question: str) -> str | None:
-        return None
-
-    def remember(self, slot: int, attempt: int, question: str, answer: str) -> None:
-        pass
-
-
-async def _first_requests(plan: AuthoringPlan, task: AuthoringTask, state: AuthoringState) -> list[_RecordedRequest]:
+async def _first_requests(plan: AuthoringPlan, task: AuthoringTask, state: AuthoringState) -> list[tuple[str, str]]:
     """Return the first requests of each slot, from the first attempt that makes any."""
     model = _RecordingModel()
     limited = LimitedChatModel(model, nullcontext())
@@ -333,7 +311,7 @@ async def _first_requests(plan: AuthoringPlan, task: AuthoringTask, state: Autho
     for slot, first in pending:
         before = len(model.requests)
         for attempt in range(first, plan.attempts):
-            await task.attempt(slot, attempt, Conversation(slot.id, attempt, parts, _NoMemory()), state.shelf)
+            await task.attempt(slot, attempt, Conversation(slot.id, attempt, parts), state.shelf)
             if len(model.requests) > before:
                 break
     return model.requests

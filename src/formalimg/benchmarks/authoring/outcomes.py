@@ -127,8 +127,7 @@ def refuse(objection: Rejection | None) -> None:
 
 _KEPT = ("item", "rejection", "expense")
 
-MAX_ANSWER = 16_000_000
-"""Characters of an answer."""
+MAX_ANSWER = 16_000_000  # Characters of an answer
 
 
 @dataclass(frozen=True)
@@ -137,9 +136,8 @@ class AttemptCost:
 
     answers: tuple[str, ...] = ()  # all answers as they came
     usage: Usage = field(default_factory=Usage)  # tokens of both models
-    cost: float | None = 0.0  # in US dollars; None if nobody knows the price
-    # what was really used, by `writer` and `checker`
-    served: Mapping[str, Mapping[str, Setting]] = field(default_factory=dict)
+    cost: float | None = 0.0  # in US dollars; None if the price is unknown
+    served: Mapping[str, Mapping[str, Setting]] = field(default_factory=dict)  # the models used, by part
 
     def with_reply(self, part: str, reply: Answered[Any] | Unanswered) -> AttemptCost:
         """Return the cost with one more reply."""
@@ -153,13 +151,11 @@ class AttemptCost:
 class AttemptOutcome:
     """The outcome of an attempt: an item, or a rejection."""
 
-    slot: int  # the id of the place that the item is for
-    attempt: int  # the number of the attempt, from 0
-    # the item that passed all checks of its own (not yet compared with the others), or why it did not
-    result: Item[Any] | Rejection
-    expense: AttemptCost = field(default_factory=AttemptCost)  # what was heard and spent
-    # what else is worth knowing of the attempt, in plain data; each kind of suite has its own
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    slot: int
+    attempt: int  # from 0
+    result: Item[Any] | Rejection  # the item passed all checks of its own, but is not yet compared with the others
+    expense: AttemptCost = field(default_factory=AttemptCost)
+    notes: Mapping[str, Any] = field(default_factory=dict)  # details as plain data, for each kind of suite its own
 
     @property
     def is_final(self) -> bool:
@@ -183,7 +179,14 @@ def encode_outcome(outcome: AttemptOutcome) -> str:
 def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> AttemptOutcome:
     """Decode an outcome written by `encode_outcome`, and check the item in it again."""
     fields = stored_json(text, "outcome", dict)
-    result = _decode_rejection(fields["rejection"]) if fields["item"] is None else decode_item(fields["item"], suite)
+    result: Item[Any] | Rejection
+    match fields["item"], fields["rejection"]:
+        case None, [str(reason), str(detail)]:
+            result = Rejection(reason, detail)  # type: ignore[arg-type]  # another version may have had others
+        case None, rejection:
+            raise wrong_value("rejection", rejection)
+        case item, _:
+            result = decode_item(item, suite)
     expense = fields["expense"]
     stored_expense(expense)
     for answer in expense["answers"]:
@@ -206,13 +209,6 @@ def stored_expense(fields: Mapping[str, Any]) -> None:
         stored_number(cost, "cost")
     if not isinstance(served, dict):
         raise wrong_value("served", served)
-
-
-def _decode_rejection(value: object) -> Rejection:
-    match value:
-        case [str(reason), str(detail)]:
-            return Rejection(reason, detail)  # type: ignore[arg-type]  # another version may have had others
-    raise wrong_value("rejection", value)
 
 
 def add_costs(cost: float | None, more: float | None) -> float | None:

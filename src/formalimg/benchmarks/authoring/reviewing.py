@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -84,20 +83,12 @@ class ImportedReview(NamedTuple):
     path: Path | None  # where they are; None if no groups are kept
 
 
-class Reviewing(ABC):
-    """The interface of a benchmark for human review of its written groups."""
+class Reviewing(NamedTuple):
+    """The functions of a benchmark for human review of its written groups."""
 
-    @abstractmethod
-    def export_queue(self, source: str, path: Path) -> int:
-        """Write the groups of a folder, file or suite to a queue, and return their number."""
-
-    @abstractmethod
-    def open_desk(self, path: Path) -> ReviewDesk:
-        """Open a queue for decisions about its groups."""
-
-    @abstractmethod
-    def import_queue(self, path: Path, folder: Path, version: str) -> ImportedReview:
-        """Read the decisions in a queue, and write the accepted groups."""
+    export_queue: Callable[[str, Path], int]  # writes groups of a folder, file or suite; returns their number
+    open_desk: Callable[[Path], ReviewDesk]
+    import_queue: Callable[[Path, Path, str], ImportedReview]  # queue, folder and version of the accepted groups
 
 
 def reviewing() -> Reviewing:

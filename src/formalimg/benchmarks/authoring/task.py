@@ -1,30 +1,101 @@
-"""Interfaces for authoring a benchmark, and for the authoring task that differs between benchmarks."""
+"""Authoring of a benchmark: its interface, the plan of a run, and the task that differs between benchmarks."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
-from formalimg.benchmarks.authoring.conversation import Conversation
-from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, RejectedError, Rejection
-from formalimg.benchmarks.authoring.writing_plan import AuthoringExtent, AuthoringPlan, Slot, WritingChoices
+from formalimg.benchmarks.registry import suite, suite_names
+from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
 if TYPE_CHECKING:
+    from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
+    from formalimg.benchmarks.authoring.conversation import Conversation
+    from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection
     from formalimg.benchmarks.authoring.reviewing import Reviewing
+
+VERSION = 1  # Raised with every change after which other assignments are given, or answers are accepted differently
+MOST_ATTEMPTS = 100
+_LONGEST_WORDS = 3000  # The most characters of a prompt; the longest published one has about a thousand
+
+
+class AuthoringExtent(NamedTuple):
+    """The size of an authoring run: levels, items per level, and attempts per item."""
+
+    levels: tuple[int, ...]
+    per_level: int
+    attempts: int
+
+
+class Slot(NamedTuple):
+    """A slot for one item: its id and level."""
+
+    id: int
+    level: int
+
+
+class WritingChoices:
+    """The authoring options of a benchmark; this base class has none."""
+
+    suites: ClassVar[str] = ""  # the suites that they are for, as messages name them
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The options that differ from their defaults, as written on the command line."""
+        return ()
+
+
+@dataclass(frozen=True)
+class AuthoringPlan:
+    """The plan of the items that a chat model is to write."""
+
+    suite: str  # the benchmark, such as `knolling`; probes of a benchmark are suites of their own
+    levels: tuple[int, ...] = ()  # the levels (K or k) to write; none for those of the paper. Groups have all of them
+    per_level: int = 0  # number of items of each level; 0 for as many as in the paper. Groups are counted by their laws
+    seed: int = 1  # another seed, other assignments
+    attempts: int = 0  # attempts per item; 0 for 6, or more where draws often conflict
+    version: str = ""  # the version that the items carry
+    choices: Any = None  # the options of the benchmark, in a type of its own; None for their defaults
+
+    def __post_init__(self) -> None:
+        authoring = authoring_of(self.suite)
+        if type(self.choices) is not type(authoring.choices):
+            if self.choices is not None and self.choices.made:
+                made = ", ".join(self.choices.made)
+                raise FormalimgError(f"{made}: for {self.choices.suites} only, not for {self.suite}")
+            object.__setattr__(self, "choices", authoring.choices)
+        usual = authoring.extent(self.suite, self.choices, self.levels, self.per_level)
+        for name, value in usual._asdict().items():
+            object.__setattr__(self, name, getattr(self, name) or value)
+        if len(set(self.levels)) < len(self.levels):
+            raise FormalimgError("each level can be asked for only once, as in --levels 1-7")
+        if self.per_level < 1:
+            raise FormalimgError("at least one item per level must be asked for")
+        if not 1 <= self.attempts <= MOST_ATTEMPTS:
+            raise FormalimgError(f"attempts must lie between 1 and {MOST_ATTEMPTS}")
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The slots of all items, ordered by id; a slot may hold all levels of a group."""
+        level_of_groups = authoring_of(self.suite).level_of_groups
+        levels = self.levels if level_of_groups is None else (level_of_groups,)
+        return tuple(
+            Slot(number * self.per_level + index, level)
+            for number, level in enumerate(levels)
+            for index in range(self.per_level)
+        )
 
 
 class Authoring(ABC):
     """The interface of a benchmark for writing its items with a chat model."""
 
-    # the options of `formalimg items write` that it takes, besides those that all take
-    options: ClassVar[frozenset[str]] = frozenset()
+    options: ClassVar[frozenset[str]] = frozenset()  # its own options of `formalimg items write`
     choices: ClassVar[WritingChoices] = WritingChoices()  # the defaults of its own options
-    # the level of a place, where each place is for the items of all levels; else None
-    level_of_groups: ClassVar[int | None] = None
+    level_of_groups: ClassVar[int | None] = None  # the level of slots that hold items of all levels
 
     def choose(self, name: str, options: Mapping[str, Any]) -> tuple[str, WritingChoices]:
         """Return the suite to write and its choices, given a suite name and options."""
@@ -51,6 +122,22 @@ class Authoring(ABC):
         return None
 
 
+def authoring_of(name: str, options: Mapping[str, object] | None = None) -> Authoring:
+    """Return the authoring interface of a suite; raise an error if it has none or does not support an option."""
+    authoring = suite(name).authoring()
+    if authoring is None:
+        if suite(name).synthesis() is not None:
+            raise FormalimgError(f"items of {name} are drawn, not written: use formalimg items synth {name}")
+        raise FormalimgError(f"items of {name} are not written by a model: pull them, or give your own as items.jsonl")
+    unfit = [option for option in options or () if option not in authoring.options]
+    if unfit:
+        candidates = filter(None, (suite(suite_name).authoring() for suite_name in suite_names()))
+        owner = next(candidate for candidate in candidates if unfit[0] in candidate.options)
+        listed = ", ".join(option for option in unfit if option in owner.options)
+        raise FormalimgError(f"{listed}: for {owner.choices.suites} only, not for {name}")
+    return authoring
+
+
 class AuthoringTask(ABC):
     """A task that writes one kind of items."""
 
@@ -62,10 +149,12 @@ class AuthoringTask(ABC):
     @property
     @abstractmethod
     def shapes(self) -> Mapping[str, object]:
-        """Return the settings that shape the items, except levels, counts and seed."""
+        """The settings that shape the items, except levels, counts and seed."""
 
     async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems) -> AttemptOutcome:
         """Run one attempt."""
+        from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, RejectedError
+
         notes: dict[str, Any] = {}
         result: Item[Any] | Rejection
         try:
@@ -100,12 +189,10 @@ class AuthoringTask(ABC):
         return
 
 
-_LONGEST_WORDS = 3000
-"""The most characters of a prompt; the longest published one has about a thousand."""
-
-
 def clean_prompt(words: str) -> str | Rejection:
     """Return the text on a single line, or a rejection if it cannot be a prompt."""
+    from formalimg.benchmarks.authoring.outcomes import Rejection
+
     line = " ".join(words.split())
     if not line:
         return Rejection("unfit words", "there are none")

@@ -1,9 +1,9 @@
 """CF-World: the same scene under a law of nature and under its opposite, the outcome stated or left to be deduced.
 
 In the order of the paper: `spec`, `items` and `group_checks` (groups of three prompts, weighted questions), `published`
-and `published_groups` (the authors' files), `judge` and `published_judge`, `scores`, `summary` and `run_scores` (the
-gate, prior resistance, reasoning retention), `tables`, `figures`, `export`, `diagnosis` (the probes), `calibration`
-(the gate by people), `score_studies` (agreement), `authoring/` (groups by chat models).
+and `published_records` (the authors' files), `judge` and `published_judge`, `scores` and `run_scores` (the gate, prior
+resistance, reasoning retention), `tables`, `figures`, `export`, `diagnosis` (the probes), `calibration` (the gate by
+people), `score_studies` (agreement), `authoring/` (groups by chat models).
 """
 
 from formalimg._util.lazy import lazy_exports
@@ -13,8 +13,12 @@ if TYPE_CHECKING:
     from formalimg.benchmarks.cfworld.diagnosis import diagnose
     from formalimg.benchmarks.cfworld.items import builtin_groups, denominalised_items, items_of_groups
     from formalimg.benchmarks.cfworld.score_files import read_cf_scores
-    from formalimg.benchmarks.cfworld.scores import prior_resistance, reasoning_retention, weighted_score
-    from formalimg.benchmarks.cfworld.summary import summarize_scores
+    from formalimg.benchmarks.cfworld.scores import (
+        prior_resistance,
+        reasoning_retention,
+        summarize_scores,
+        weighted_score,
+    )
     from formalimg.stats.observations import ScoreObservation
 
 __all__ = [

@@ -36,49 +36,41 @@ class CfWorld(Benchmark):
 
     @property
     def form(self) -> ItemForm:
-        """The record fields of the suite's items."""
         from formalimg.benchmarks.cfworld import spec
 
         return spec
 
     def warnings(self, items: Sequence[Item[Any]], census: str) -> list[str]:
-        """Return the reasons why images of some items cannot be scored."""
         from formalimg.benchmarks.cfworld.items import unscorable_warnings
 
         return list(unscorable_warnings(items, census, has_gate=self.gate is not None))
 
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
-        """Read items from a folder of the authors' published files."""
         from formalimg.benchmarks.cfworld.published import read_published_items
 
         return list(read_published_items(path, self.name, findings))
 
     def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
-        """Write groups in the authors' published format."""
-        from formalimg.benchmarks.cfworld.published_groups import write_published_groups
+        from formalimg.benchmarks.cfworld.published_records import write_published_groups
 
         write_published_groups(items, folder)
 
     def item_lines(self, item: Item[Any]) -> Iterable[str]:
-        """Yield the description of an item, line by line."""
         from formalimg.benchmarks.cfworld.texts import item_lines
 
         return item_lines(item)
 
     def census_lines(self, items: Sequence[Item[Any]]) -> Iterable[str]:
-        """Yield the census of items, line by line."""
         from formalimg.benchmarks.cfworld.texts import census_lines
 
         return census_lines(self.name, items, by_field=self.name in FIELD_TAGGED)
 
     def authoring(self) -> Authoring:
-        """Return the authoring interface for groups and probes."""
         from formalimg.benchmarks.cfworld.authoring.choices import CfWorldWriting
 
         return CfWorldWriting()
 
     def datasheet(self, items: Sequence[Item[Any]]) -> Datasheet:
-        """Return the data sheet of items."""
         from formalimg.benchmarks.cfworld.texts import datasheet
 
         return datasheet(self.name, items)
@@ -86,25 +78,21 @@ class CfWorld(Benchmark):
     # --- judging
 
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
-        """Return the judge with the given name, options and protocol."""
         from formalimg.benchmarks.cfworld.judge import open_judge
 
         return open_judge(self.name, name, options, protocol)
 
     def reopen_judge(self, recorded: RecordedModels) -> Judge:
-        """Return a judge that replays recorded models."""
         from formalimg.benchmarks.cfworld.judge import reopen_judge
 
         return reopen_judge(recorded)
 
     def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
-        """Return the drawings that test a judge before a run."""
         from formalimg.benchmarks.cfworld.judge import preflight_drawings
 
         return preflight_drawings(self.name)
 
     def explain_failure(self, part: Part, verdict: Verdict) -> list[SceneSentence]:
-        """Return the score of a question as the explanation of its failure."""
         from formalimg.judges.clause_sentences import SceneSentence
 
         return [SceneSentence(f"{part.kind} {part.score:.2f} of 1: {part.name}")]
@@ -112,56 +100,48 @@ class CfWorld(Benchmark):
     # --- reports
 
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-        """Return the additional tables below the main table."""
         from formalimg.benchmarks.cfworld.tables import counterfactual_tables
 
-        return counterfactual_tables(self, runs, how)
+        return tuple(counterfactual_tables(self, runs, how))
 
     def run_figures(self, section: Section, comparison: Comparison) -> Iterator[Figure]:
-        """Yield the figures of ratios between levels."""
         from formalimg.benchmarks.cfworld.figures import run_figures
 
         return run_figures(section, comparison)
 
     def item_figures(self, items: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
-        """Yield the figures of fields and questions."""
         from formalimg.benchmarks.cfworld.figures import item_figures
 
         return item_figures(items)
 
     def score_numbers(self, run: RunRecord, found: RunImages, how: HowCounted) -> RunNumbers:
-        """Return the mean scores after the gate, and the ratios between levels."""
         from formalimg.benchmarks.cfworld.run_scores import score_numbers
 
         return score_numbers(run, found, self, how)
 
     def score_rules(self, how: HowCounted) -> Iterator[str]:
-        """Return the scoring rules, sentence by sentence."""
         from formalimg.benchmarks.cfworld.run_scores import scoring_rules
 
         return scoring_rules(self, how)
 
     def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]]:
-        """Return the results reported in the paper."""
         from formalimg.reports.reference import read_reference_rows
 
         return read_reference_rows(self.name, __package__, "reference.toml")
 
     def export_run(self, run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
-        """Write a run in the layout of the published scripts."""
         from formalimg.benchmarks.cfworld.export import export_cfworld
 
         return export_cfworld(run, folder, name)
 
     def study(self, name: StudyName) -> OwnStudy | None:
-        """Return one of the benchmark's own studies: human or judge scores, gate calibration, or diagnosis."""
         from formalimg.human_eval.agreement.study_tables import OwnStudy
 
         if name == "human scores":
             from formalimg.benchmarks.cfworld.score_studies import study_human_scores
-            from formalimg.human_eval.agreement.consistency import human_scores_table, human_scores_text
+            from formalimg.human_eval.agreement.studies import human_study_text, study_table
 
-            return OwnStudy(study_human_scores, human_scores_text, human_scores_table)
+            return OwnStudy(study_human_scores, human_study_text, study_table)
         if name == "judge scores":
             from formalimg.benchmarks.cfworld.score_studies import compare_scores
             from formalimg.human_eval.agreement.studies import agreement_text, study_table
@@ -172,8 +152,7 @@ class CfWorld(Benchmark):
 
             return OwnStudy(calibrate_gate, calibration_text, calibration_table)
         if name == "diagnose":
-            from formalimg.benchmarks.cfworld.diagnosis import diagnose
-            from formalimg.benchmarks.cfworld.diagnosis_tables import diagnosis_table, diagnosis_text
+            from formalimg.benchmarks.cfworld.diagnosis import diagnose, diagnosis_table, diagnosis_text
 
             return OwnStudy(diagnose, diagnosis_text, diagnosis_table)
         return None
@@ -181,13 +160,11 @@ class CfWorld(Benchmark):
     # --- people
 
     def rating(self) -> RatingRules:
-        """Return the rules for human rating of the images."""
         from formalimg.benchmarks.cfworld.texts import RULES
 
         return RULES
 
     def gate_item(self, run: RunRecord, item: str) -> str:
-        """Return the factual item of a group, whose image must pass for the other images to count."""
         from formalimg.benchmarks.cfworld.run_scores import counterfactual_specs
 
         specs = counterfactual_specs(run)
@@ -197,13 +174,11 @@ class CfWorld(Benchmark):
     # --- models and rewards
 
     def image_layout(self) -> ImageLayout:
-        """Return the image folder layout of the authors' scripts."""
         from formalimg.benchmarks.cfworld.image_files import LAYOUT
 
         return LAYOUT
 
     def question_item_maker(self) -> Callable[[str, Sequence[OwnQuestion]], Item[Any]]:
-        """Return the function that makes an item of users' own questions, answered by scores."""
         from formalimg.benchmarks.cfworld.items import make_question_item
 
         return make_question_item
@@ -245,10 +220,7 @@ BENCHMARKS = (
     ),
     # The probes: level 1 is factual, level 2 counterfactual; the last has the explicit prompts in other words.
     _build_benchmark(
-        "cf-world-rules",
-        "CF-World, rule decoupling",
-        level_names={1: "factual", 2: "counterfactual"},
-        group="rule",
+        "cf-world-rules", "CF-World, rule decoupling", level_names={1: "factual", 2: "counterfactual"}, group="rule"
     ),
     _build_benchmark(
         "cf-world-attributes", "CF-World, attribute decoupling", level_names={1: "common", 2: "rare"}, group="pair"

@@ -1,7 +1,4 @@
-"""Calibration of CF-World's gate: thresholds of the score against human labels (appendix B of the paper).
-
-Also its tables, CSV and JSON.
-"""
+"""Calibration of CF-World's gate: thresholds of the score against human labels (appendix B of the paper)."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formalimg.benchmarks.cfworld.run_scores import group_scores
-from formalimg.benchmarks.cfworld.scores import ScoreProfile
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rated_images import RatedImage, match_ratings, one_judge
@@ -45,15 +41,14 @@ from formalimg.reports.tables.model import Column, Number
 from formalimg.reports.tables.terminal import render_terminal
 from formalimg.runs.manifest import Identity
 from formalimg.stats.agreement import majority
+from formalimg.stats.observations import Profile
 from formalimg.types import RunRecord, Table
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
 
-PAPER_THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
-"""The thresholds of the paper's Table 4."""
-
+PAPER_THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)  # The thresholds of the paper's Table 4
 _FACTUAL = 1
 
 
@@ -61,11 +56,11 @@ _FACTUAL = 1
 class GateCalibration:
     """The comparison of thresholds on the scores of factual images with human labels."""
 
-    judge: Identity  # the judge that scored
-    runs: tuple[str, ...]  # the runs, by folder
-    raters: tuple[str, ...]  # the names of the raters; one empty name where the file has none
-    labels: int  # how many labels they gave
-    images: int  # how many images have both a label and a score; all figures are of these
+    judge: Identity
+    runs: tuple[str, ...]  # by folder
+    raters: tuple[str, ...]  # one empty name where the file has none
+    labels: int  # number of labels
+    images: int  # number of images with both a label and a score; all figures are of these
     recognisable: int  # how many of them raters recognise
     undecided: int  # labelled images with as many yes as no
     unscored: Mapping[str, int]  # labelled images that have no score, by reason
@@ -73,15 +68,11 @@ class GateCalibration:
     not_labelled: int  # factual images of the runs without labels
     table: tuple[ThresholdResult, ...]  # the thresholds of the paper
     curve: tuple[ThresholdResult, ...]  # all thresholds that make a difference, and a grid of 0.05
-    # the threshold with the best accuracy, and with the best F1; None if all labels are the same. What it reaches is
-    # too high for other images, because it was chosen by these
-    best: BestThreshold | None
+    best: BestThreshold | None  # by accuracy, too good for other images; None if all labels are the same
     best_f1: BestThreshold | None
-    profile: ScoreProfile  # the formula of the scores
-    confidence: float  # of all intervals
-    # accuracy and F1 of thresholds on images that they were not chosen by; None where there are too few images of one
-    # label
-    validated: CrossValidation | None
+    profile: Profile
+    confidence: float
+    validated: CrossValidation | None  # by accuracy; None where there are too few images of one label
     validated_f1: CrossValidation | None
 
     def figures(self) -> Iterator[Figure]:
@@ -95,7 +86,7 @@ def calibrate_gate(
     labels: Sequence[Rating] | str | Path,
     runs: Sequence[RunRecord],
     *,
-    profile: ScoreProfile = "paper",
+    profile: Profile = "paper",
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -106,8 +97,14 @@ def calibrate_gate(
         if suite(run.manifest.suite).gate is None:
             gated = ", ".join(name for name in suite_names() if suite(name).gate is not None)
             raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: only {gated} has a gate to calibrate")
+
+    def check_label(run: RunRecord, label: Rating) -> str:
+        level = run.items[label.item].level
+        advice = f"item {label.item} is of level {level}: label the factual images, of level {_FACTUAL}"
+        return "" if level == _FACTUAL else advice
+
     file = load_label_file(labels) if isinstance(labels, str | Path) else RatingFile("", tuple(labels))
-    matched = match_ratings(file, runs, _check_label, levels=frozenset({_FACTUAL}))
+    matched = match_ratings(file, runs, check_label, levels=frozenset({_FACTUAL}))
     scores = {
         RatedImage(run.folder.name, scored.item, scored.sample): scored
         for run in runs
@@ -150,13 +147,6 @@ def calibrate_gate(
         confidence,
         *(cross_validate(labelled, measure, confidence=confidence, seed=seed) for measure in MEASURES),
     )
-
-
-def _check_label(run: RunRecord, label: Rating) -> str:
-    level = run.items[label.item].level
-    if level == _FACTUAL:
-        return ""
-    return f"item {label.item} is of level {level}: label the factual images, of level {_FACTUAL}"
 
 
 _CSV_COLUMNS = (
@@ -213,7 +203,10 @@ def _build_tables(study: GateCalibration) -> Iterator[Table]:
                 for span in best.equally_good
             ),
             f"{best.reached:.3f}",
-            _format_validation(validated),
+            NOTHING
+            if validated is None or validated.value is None
+            else f"{validated.value:.3f}"
+            + (f" ({validated.interval.low:.3f}–{validated.interval.high:.3f})" if validated.interval else ""),
         )
         for name, best, validated in pairs
         if best is not None
@@ -240,13 +233,6 @@ def _fold_note(validation: CrossValidation | None) -> str:
     if validation.too_small:
         note += f" Fewer than {FOLDS} items have the rarer label, so that it is rough: label more of them."
     return note
-
-
-def _format_validation(validation: CrossValidation | None) -> str:
-    if validation is None or validation.value is None:
-        return NOTHING
-    interval = validation.interval
-    return f"{validation.value:.3f}" + (f" ({interval.low:.3f}–{interval.high:.3f})" if interval else "")
 
 
 def _study_note(study: GateCalibration) -> str:

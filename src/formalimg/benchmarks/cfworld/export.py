@@ -1,10 +1,8 @@
 """Export a run of CF-World or of a probe in the layout of its published scorers: images, score files, summaries.
 
-Each published scorer has files of its own: the one for Gemini, the one for Qwen, and those of the three probes. A run
-is written for the scorer of its judge's family; `export --judge` chooses the judge.
-
-Sums are those of the published code: each question has its full weight, and a factual image without a score closes the
-gate of its group. So its summary scripts find in these files the means that stand beside them.
+A run is written for the scorer of its judge's family; `export --judge` chooses the judge. Sums are those of the
+published code: each question has its full weight, and a factual image without a score closes the gate of its group. So
+the published summary scripts find in these files the means that stand beside them.
 """
 
 from __future__ import annotations
@@ -18,8 +16,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from formalimg._util.io import atomic_write_text, merged_folder, read_text
 from formalimg.benchmarks.cfworld.items import pair_objects
 from formalimg.benchmarks.cfworld.judge import PERSONAS, select_persona
-from formalimg.benchmarks.cfworld.published_groups import PUBLISHED_TYPES
 from formalimg.benchmarks.cfworld.published_judge import FAMILIES
+from formalimg.benchmarks.cfworld.published_records import PUBLISHED_TYPES
 from formalimg.benchmarks.cfworld.run_scores import NO_FACTUAL, counterfactual_specs
 from formalimg.benchmarks.cfworld.score_files import (
     GATE_NOTE,
@@ -44,12 +42,10 @@ from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.types import Item, Unscored, Verdict
 
-LayoutName: TypeAlias = Literal["gemini", "qwen", "de-norm", "rules", "attributes"]
-"""The published scorers: two of the benchmark itself, and one of each probe."""
+LayoutName: TypeAlias = Literal["gemini", "qwen", "de-norm", "rules", "attributes"]  # The published scorers
 
 _GATE = 0.5
-NO_QUESTION_SCORES = "no score for each question"
-"""The reason for images whose verdict does not go into the questions of their item."""
+NO_QUESTION_SCORES = "no score for each question"  # The verdict does not go into the questions of the item
 
 
 class _Layout(NamedTuple):
@@ -71,10 +67,7 @@ _LAYOUTS: Mapping[LayoutName, _Layout] = {
         summary="summary_stats",
     ),
     "qwen": _Layout(
-        "data/output/images",
-        "output/scores{sample}",
-        suffix="_gemini_qwen235b",
-        summary="summary_weighted_stats",
+        "data/output/images", "output/scores{sample}", suffix="_gemini_qwen235b", summary="summary_weighted_stats"
     ),
     "de-norm": _Layout(
         "data/output/images/{name}/de-norm",
@@ -157,14 +150,13 @@ def _layout_name(suite: str, judge: Identity | None) -> LayoutName:
 class _PlacedImage(NamedTuple):
     """An image with its path in the published tree."""
 
-    judged: Judged  # the image and its verdict
+    judged: Judged
     item: Item[CounterfactualSpec]
     file: CfWorldFile  # where the item belongs
-    name: str  # the name of the image there, without its suffix
-    scores: tuple[tuple[float, str], ...] | None  # score and reason of each question; None for an image without
-    reason: str = ""  # why it has none; empty if it has
-    # the score of the factual image of its group; None for no gate, or a factual image itself
-    gate: float | None = None
+    name: str  # of the image there, without its suffix
+    scores: tuple[tuple[float, str], ...] | None  # score and reason of each question
+    reason: str = ""  # why there are no scores
+    gate: float | None = None  # the score of the factual image of its group; None for no gate
 
     @property
     def path(self) -> str:
@@ -207,7 +199,14 @@ def _build_images(run: StoredRun, layout: LayoutName) -> list[_PlacedImage]:
         for image in images
         if image.level == 1
     }
-    return [image if image.level == 1 else _with_gate(image, factual) for image in images]
+    for number, image in enumerate(images):
+        if image.level > 1:
+            group, sample = image.item.spec.group, image.judged.outcome.sample
+            gate = factual.get((group, sample), factual.get((group, 0)))
+            images[number] = image._replace(gate=gate)
+            if gate is None:
+                images[number] = image._replace(scores=None, reason=image.reason or NO_FACTUAL)
+    return images
 
 
 def _build_image(judged: Judged, item: Item[CounterfactualSpec], layout: LayoutName) -> _PlacedImage:
@@ -216,14 +215,6 @@ def _build_image(judged: Judged, item: Item[CounterfactualSpec], layout: LayoutN
     scores = _question_scores(judged.verdict, item.spec)
     reason = judged.verdict.reason if isinstance(judged.verdict, Unscored) else NO_QUESTION_SCORES
     return _PlacedImage(judged, item, file, name, scores, "" if scores else reason)
-
-
-def _with_gate(image: _PlacedImage, factual: Mapping[tuple[str, int], float]) -> _PlacedImage:
-    group, sample = image.item.spec.group, image.judged.outcome.sample
-    gate = factual.get((group, sample), factual.get((group, 0)))
-    if gate is None:
-        return image._replace(scores=None, reason=image.reason or NO_FACTUAL)
-    return image._replace(gate=gate)
 
 
 def _question_scores(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> tuple[tuple[float, str], ...] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from formalimg.benchmarks.cfworld.spec import FIELD_TAGGED
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
     """Yield the figures of items, by suite."""
     for name, items in suites.items():
-        yield from field_figures(suite_of(name), items)
+        yield from _field_figures(suite_of(name), items)
 
 
-def field_figures(suite: Benchmark, items: Sequence[Item[Any]]) -> Iterator[Figure]:
+def _field_figures(suite: Benchmark, items: Sequence[Item[Any]]) -> Iterator[Figure]:
     """Yield the figures of groups by field (Figure 2a of CF-World) and of questions by dimension."""
     if suite.name in FIELD_TAGGED:
         fields = {item.spec.group: ", ".join(plain_tags(item.tags)) or "without a field" for item in items}
@@ -52,34 +53,20 @@ def field_figures(suite: Benchmark, items: Sequence[Item[Any]]) -> Iterator[Figu
 
 
 def run_figures(section: Section, comparison: Comparison) -> Iterator[Figure]:
-    """Yield the figures of PRR and RRR for runs."""
-    if tells(chart := ratios_between_levels(section, comparison)):
-        yield bar_chart(f"{section.suite.name}-ratios", chart)
-
-
-def ratios_between_levels(section: Section, comparison: Comparison) -> Chart:
-    """Return the chart of PRR and RRR; empty for the probes, which have no such ratios."""
+    """Yield the figure of PRR and RRR for runs; the probes have no such ratios."""
     bands = section.suite.bands
-    return Chart(
-        f"{section.suite.title}: what is kept from level to level",
-        rules_of(section, comparison),
-        tuple(bands),
-        tuple(
-            Series(
-                row.name,
-                style,
-                known_points(
-                    {band: point_of_rate(row.summary.bands[band]) for band in bands if band in row.summary.bands}
-                ),
-            )
-            for row, style in zip(section.rows, run_styles(section.rows), strict=True)
-        ),
-        "ratio",
-        percent=False,
+    series = (
+        Series(
+            row.name,
+            style,
+            known_points({band: point_of_rate(row.summary.bands[band]) for band in bands if band in row.summary.bands}),
+        )
+        for row, style in zip(section.rows, run_styles(section.rows), strict=True)
     )
-
-
-_TICKS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+    title = f"{section.suite.title}: what is kept from level to level"
+    chart = Chart(title, rules_of(section, comparison), tuple(bands), tuple(series), "ratio", percent=False)
+    if tells(chart):
+        yield bar_chart(f"{section.suite.name}-ratios", chart)
 
 
 def gate_figures(study: GateCalibration) -> Iterator[Figure]:
@@ -97,24 +84,14 @@ def gate_figures(study: GateCalibration) -> Iterator[Figure]:
             ),
             "threshold on the score of the factual image",
             "agreement with people (%)",
-            Axis(0, 1, tuple((tick, f"{tick:g}") for tick in _TICKS)),
+            Axis(0, 1, tuple((tick / 10, f"{tick / 10:g}") for tick in range(11))),
             best,
         ),
     )
 
 
 def _build_curve(name: str, study: GateCalibration, reached: Callable[[ThresholdResult], float | None]) -> Curve:
-    line = _step_function(study.curve, [reached(at) for at in study.curve])
-    return Curve(name, numbered_style(0), line, tuple((at.threshold, reached(at)) for at in study.table))
-
-
-def _step_function(
-    curve: Sequence[ThresholdResult], reached: Sequence[float | None]
-) -> tuple[tuple[float, float | None], ...]:
-    """Return the points of a step function that is constant between neighbouring thresholds."""
-    if not curve:
-        return ()
-    steps = [(curve[0].threshold, reached[0])]
-    for before, at, value in zip(curve, curve[1:], reached[1:], strict=False):
-        steps += [(before.threshold, value), (at.threshold, value)]
-    return tuple(steps)
+    line = [(at.threshold, reached(at)) for at in study.curve[:1]]  # a step function between neighbouring thresholds
+    for before, at in pairwise(study.curve):
+        line += [(before.threshold, reached(at)), (at.threshold, reached(at))]
+    return Curve(name, numbered_style(0), tuple(line), tuple((at.threshold, reached(at)) for at in study.table))

@@ -31,16 +31,13 @@ ProblemReason: TypeAlias = Literal[
     "duplicate",
 ]
 
-MAX_WORDS = 80
-"""Maximum number of words of a prompt."""
-
+MAX_WORDS = 80  # Maximum number of words of a prompt
 _COMPARISON = re.compile(
     r"\b(?:like|unlike|resembl\w*|similar to|reminiscent of|as (?:if|though)|as \w+(?: \w+)? as)\b", re.IGNORECASE
 )
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _ID = re.compile(r"[a-z][a-z0-9-]{1,60}")
-_NEAR = 0.75
-"""Two texts that share this part of their words are duplicates."""
+_NEAR = 0.75  # Two texts that share this part of their words are duplicates
 
 
 class GroupProblem(NamedTuple):
@@ -146,20 +143,17 @@ def _find_duplicates(group: CounterfactualGroup, before: Sequence[Counterfactual
 
 
 def _word_similarity(text: str, other: str) -> float:
-    """Return the Jaccard index of the content words of two texts."""
     first, second = _content_stems(text), _content_stems(other)
     return len(first & second) / len(first | second) if first | second else 0.0
 
 
 def _word_share(text: str, inside: str) -> float:
-    """Return the share of the content words of `text` that also occur in `inside`."""
     stems = _content_stems(text)
     return len(stems & _content_stems(inside)) / len(stems) if stems else 0.0
 
 
 @lru_cache(maxsize=8192)
 def _content_stems(text: str) -> frozenset[str]:
-    """Return the stems of the content words of a text."""
     return frozenset(_strip_ending(word) for word in _split_words(text) if word not in word_lists()["common"])
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from formalimg.benchmarks.cfworld.published_records import make_slug
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.file_matching import (
     CandidateFile,
@@ -58,9 +59,14 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
     """
     above = _folder_names(folder)
     rules = {number[1]: item for item in index.items if (number := _RULE_ITEM.fullmatch(item))}
-    wording = _allowed_wordings(index)
+    if index.suite == "cf-world-denominalised":
+        wordings = {_DENOMINALISED}
+    elif index.suite or not all(item.endswith("-l2") for item in index.items):
+        wordings = {""}
+    else:
+        wordings = {"", _DENOMINALISED}
     readings = [
-        _parse_file(file, (*above, *file.split("/")[:-1]), index, rules, wording)
+        _parse_file(file, (*above, *file.split("/")[:-1]), index, rules, wordings)
         for file in folder.files
         if is_any_image(file)
     ]
@@ -69,17 +75,8 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
     yield from (CandidateFile(reading.file, reading.image) for reading in readings)
 
 
-def _allowed_wordings(index: ItemIndex) -> frozenset[str]:
-    """Return the acceptable wordings of explicit prompts: original, de-nominalised, or both."""
-    if index.suite == "cf-world-denominalised":
-        return frozenset({_DENOMINALISED})
-    if index.suite or not all(item.endswith("-l2") for item in index.items):
-        return frozenset({""})
-    return frozenset({"", _DENOMINALISED})
-
-
 def _parse_file(
-    file: str, parents: tuple[str, ...], index: ItemIndex, rules: Mapping[str, str], wording: frozenset[str]
+    file: str, parents: tuple[str, ...], index: ItemIndex, rules: Mapping[str, str], wordings: set[str]
 ) -> _ParsedFile:
     name = _NAME.fullmatch(file.rpartition("/")[2])
     if name is None:
@@ -93,9 +90,9 @@ def _parse_file(
         item = rules.get(number)
     elif probe == _ATTRIBUTES and mark in ("", "factual"):
         item = index.item_called(f"pair-{number}-{'common' if mark else 'rare'}")
-    elif probe in wording and (not mark if probe else mark.startswith("l")):
+    elif probe in wordings and (not mark if probe else mark.startswith("l")):
         for depth in range(_MAX_TREE_DEPTH, 0, -1):
-            item = index.item_called(f"{_make_slug(parents[-depth:])}-{number}-{mark or 'l2'}")
+            item = index.item_called(f"{make_slug('/'.join(parents[-depth:]))}-{number}-{mark or 'l2'}")
             if item is not None:
                 home = home if probe else parents[:-depth]
                 break
@@ -103,17 +100,11 @@ def _parse_file(
 
 
 def _folder_names(folder: FolderListing) -> tuple[str, ...]:
-    """Return the names of the folder and its nearest parents, which may be part of the tree."""
     return Path(folder.path).absolute().parts[-_MAX_TREE_DEPTH:]
 
 
 def _probe_at(parents: Sequence[str]) -> int | None:
-    """Return the position of the innermost folder with the name of a probe; None if there is none."""
     return next((position for position in reversed(range(len(parents))) if parents[position].lower() in _PROBES), None)
-
-
-def _make_slug(parts: Sequence[str]) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", "/".join(parts).lower()).strip("-")
 
 
 def _reject_two_wordings(readings: Sequence[_ParsedFile], folder: FolderListing) -> None:

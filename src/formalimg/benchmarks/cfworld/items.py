@@ -58,7 +58,6 @@ def template_score_questions(shows: str, *, law: str = "", changed: str = "") ->
 
 
 def _as_clause(sentence: str) -> str:
-    """Return a sentence as a clause: without its full stop, and in lower case unless it begins with a name."""
     text = sentence.strip().rstrip(".!")
     first, _, rest = text.partition(" ")
     is_name = (len(first) == 1 and first != "A") or first[1:] != first[1:].lower()
@@ -174,10 +173,7 @@ def _field_tags(group: CounterfactualGroup) -> tuple[str, ...]:
 
 
 def rule_items(version: str = "") -> list[Item[CounterfactualSpec]]:
-    """Return the items of the rule probe: drawings decided by the original rule (level 1) or a changed one (level 2).
-
-    The tag of a changed one says how the rule is changed, as in "to the left".
-    """
+    """Return the items of the rule probe: drawings decided by the rule as it is (level 1) or changed (level 2)."""
     return [
         Item(
             CF_WORLD_RULES,

@@ -31,15 +31,10 @@ if TYPE_CHECKING:
     from formalimg.judges.recorded_judge import RecordedModels
 
 ScoreAnswerForm: TypeAlias = Literal["numbered", "published"]
-ANSWERS: tuple[ScoreAnswerForm, ...] = get_args(ScoreAnswerForm)
-"""The forms of answer that can be asked for."""
-
-Persona: TypeAlias = Literal["standard", "strict"]
+ANSWERS: tuple[ScoreAnswerForm, ...] = get_args(ScoreAnswerForm)  # The forms of answer that can be asked for
+Persona: TypeAlias = Literal["standard", "strict"]  # An analyst of the shown world, or an examiner who looks for faults
 PERSONAS: tuple[Persona, ...] = get_args(Persona)
-"""An analyst who asks whether the other world is shown, or an examiner who looks for whatever speaks against it."""
-
-ImageKind: TypeAlias = Literal["factual", "counterfactual", "rules", "attributes"]
-"""The kinds of images that have a prompt of their own."""
+ImageKind: TypeAlias = Literal["factual", "counterfactual", "rules", "attributes"]  # Each has a prompt of its own
 
 # Answer types. Models are sent their names, fields and docstrings as a JSON schema, which asks for numbers, so that
 # servers with constrained decoding give nothing else. Others may write anything, so the types accept anything, and the
@@ -103,15 +98,10 @@ def published_scores(count: int) -> type[PublishedScores]:
 class ScoreJudge(ChatJudge):
     """A judge that asks a chat model for a score from 0 to 1 on each weighted question about an image.
 
-    All questions go in one request, each with its criteria. An image has a verdict only if every question has a score
-    from 0 to 1; after a second invalid answer the image is `Unscored`. Its score is the weighted mean over the
-    dimensions of the questions, each with the mean of its own. Evidence, all plain data:
-
-    - `persona`: the persona in which the model judged; on probes, where there is only one, `objective`;
-    - `prompt`: the name and version of the prompt;
-    - `answers`: the questions (`asked`) and the answers, word for word (`raw`);
-    - `served`: what was actually used, as far as the provider says; only with a verdict;
-    - `scores`: for each question the reasoning and the score; only with a verdict.
+    All questions go in one request. An image has a verdict only if every question has a score from 0 to 1; after a
+    second invalid answer the image is `Unscored`. Its score is the weighted mean over the dimensions of the questions.
+    The evidence has the `persona` (`objective` on probes), the `prompt`, the `answers`, and with a verdict `served` and
+    the `scores`.
     """
 
     prompt_folder = Path(__file__).parent / "prompts"
@@ -125,7 +115,6 @@ class ScoreJudge(ChatJudge):
         answers: ScoreAnswerForm = "numbered",
         prompts: Path | None = None,
     ) -> None:
-        """Create a judge that asks the given chat model."""
         check_option("answers", answers, ANSWERS)
         self._persona = select_persona(chat.name, persona)
         self._numbered = answers == "numbered"
@@ -138,19 +127,21 @@ class ScoreJudge(ChatJudge):
         )
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of requests per image of an item."""
         return count_requests(item)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Score the image on the questions of the item."""
         questions = askable_questions(item)
         if isinstance(questions, Unscored):
             return questions
         kind, count = image_kind(item.suite, item.level), len(questions)
+        listed = (
+            f"{number}. {' '.join(entry.question.split())}\n   Criteria: {' '.join(entry.criteria.split())}"
+            for number, entry in enumerate(questions, 1)
+        )
         answer_type: type[ScoreAnswer] = NumberedScores if self._numbered else published_scores(count)
         answer = await self._ask(
             await self._encode(image),
-            {"questions": _list_questions(questions)},
+            {"questions": "\n".join(listed)},
             answer_type,
             partial(find_problem, count=count),
             prompt=f"prompt_{kind}",
@@ -158,7 +149,8 @@ class ScoreJudge(ChatJudge):
         evidence = score_evidence(self._persona, kind, str(self._prompts[f"prompt_{kind}"]), questions, answer.raw)
         if isinstance(answer, NoValidAnswer):
             return Unscored(answer.reason, answer.detail, evidence, answer.cost)
-        parts = score_parts(questions, _read_scores(answer.value))
+        scored = [(parse_score(entry.score), entry.reasoning) for _, entry in _list_entries(answer.value)]
+        parts = score_parts(questions, [(score, reasoning) for score, reasoning in scored if score is not None])
         evidence |= {"served": dict(answer.served), "scores": part_evidence(parts)}
         return Verdict(is_passing(parts), parts, evidence, answer.cost)
 
@@ -239,15 +231,11 @@ def is_passing(parts: tuple[Part, ...]) -> bool:
 
 # --- answers
 
-_DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")
-"""A number in quotes is accepted if it is written so, with nothing around it."""
+_DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")  # A number in quotes, with nothing around it, is accepted
 
 
 def parse_score(value: object) -> float | None:
-    """Return the score in an answer: a number from 0 to 1, possibly in quotes.
-
-    None for all else, such as `1/2`, `50%`, `high`, 5, true or nothing.
-    """
+    """Return the score in an answer, a number from 0 to 1, possibly in quotes; None for all else, such as `50%`."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -262,17 +250,11 @@ def find_problem(answer: ScoreAnswer, count: int) -> str | None:
     if numbers != [str(number) for number in range(1, count + 1)]:
         listed = truncate(", ".join(numbers[:20]), 120, 20) + (" …" if len(numbers) > 20 else "")
         return numbering_problem(count, listed)
-    wrong = next(((number, entry.score) for number, entry in entries if parse_score(entry.score) is None), None)
-    if wrong is None:
-        return None
-    quoted = truncate(" ".join(json.dumps(wrong[1], ensure_ascii=False).split()), 80, 20)
-    return f"the score of question {wrong[0]} is {quoted}, which is no number from 0 to 1"
-
-
-def _read_scores(answer: ScoreAnswer) -> list[tuple[float, str]]:
-    """Return the score and reasoning of each question in a valid answer, in question order."""
-    scored = [(parse_score(entry.score), entry.reasoning) for _, entry in _list_entries(answer)]
-    return [(score, reasoning) for score, reasoning in scored if score is not None]
+    for number, entry in entries:
+        if parse_score(entry.score) is None:
+            quoted = truncate(" ".join(json.dumps(entry.score, ensure_ascii=False).split()), 80, 20)
+            return f"the score of question {number} is {quoted}, which is no number from 0 to 1"
+    return None
 
 
 def _list_entries(answer: ScoreAnswer) -> list[tuple[str, GivenScore | NumberedScore]]:
@@ -280,14 +262,6 @@ def _list_entries(answer: ScoreAnswer) -> list[tuple[str, GivenScore | NumberedS
         # The names of an object have no order: 1 to 9 come before 10.
         return sorted(answer.root.items(), key=lambda entry: (len(entry[0]), entry[0]))
     return [(str(entry.number), entry) for entry in answer.answers]
-
-
-def _list_questions(questions: Sequence[WeightedQuestion]) -> str:
-    """Return the questions with their numbers and criteria as text, without dimensions and weights."""
-    return "\n".join(
-        f"{number}. {' '.join(question.question.split())}\n   Criteria: {' '.join(question.criteria.split())}"
-        for number, question in enumerate(questions, 1)
-    )
 
 
 def open_judge(suite: str, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:

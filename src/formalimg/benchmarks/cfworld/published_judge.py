@@ -30,16 +30,23 @@ from formalimg.benchmarks.cfworld.judge import (
 )
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, WeightedQuestion
 from formalimg.judges.base import LoadedImage
-from formalimg.judges.chat_judge import NoValidAnswer
-from formalimg.judges.published_protocol import Followed, PublishedJudge, attach_image, parse_json, system_and_user
+from formalimg.judges.chat_judge import (
+    Followed,
+    NoValidAnswer,
+    PublishedJudge,
+    attach_image,
+    parse_json,
+    system_and_user,
+)
 from formalimg.models.base import Attachment, Message
 from formalimg.models.text_answer import TextAnswer
-from formalimg.types import ChatModel, Item, Unscored, Verdict
+from formalimg.types import ChatModel, Item, Setting, Unscored, Verdict
 
-ScoreFamily: TypeAlias = Literal["gemini", "qwen"]
-"""Which of the two published scorers reads an answer: they differ in what they forgive."""
-
+ScoreFamily: TypeAlias = Literal["gemini", "qwen"]  # The published scorers differ in what they forgive
+FAMILIES: Mapping[Persona, ScoreFamily] = {"standard": "gemini", "strict": "qwen"}
 _FENCE = "```"
+_MAX_SIDE = 1024
+_QUALITY = 85
 
 
 class ScoreSheet(TextAnswer):
@@ -131,11 +138,18 @@ def _read_reasoning(fields: Mapping[str, Any]) -> str:
 
 
 def _parse_object(text: str, family: ScoreFamily) -> Mapping[str, Any]:
-    text = "\n".join(map(_without_fence, text.split("\n")))
+    lines = (
+        line.removeprefix(_FENCE).removeprefix("json") if line.startswith(_FENCE) else line for line in text.split("\n")
+    )
+    text = "\n".join(line.removesuffix(_FENCE) for line in lines)
+    brackets = [(text.find(opening), text.rfind(closing)) for opening, closing in ("{}", "[]")]
+    spans = sorted(span for span in brackets if -1 < span[0] < span[1])
+    # A bracket in the words before an object hides it from the first try; the second looks for an object only.
+    tries = list(dict.fromkeys([*spans[:1], *(span for span in brackets[:1] if span in spans)]))
     value: object = None
-    for written in _find_brackets(text)[: 1 if family == "gemini" else 2]:
+    for start, end in tries[: 1 if family == "gemini" else 2]:
         try:
-            value = parse_json(written)
+            value = parse_json(text[start : end + 1])
         except ValueError:
             continue
         break
@@ -144,49 +158,21 @@ def _parse_object(text: str, family: ScoreFamily) -> Mapping[str, Any]:
     return value
 
 
-def _without_fence(line: str) -> str:
-    if line.startswith(_FENCE):
-        line = line.removeprefix(_FENCE).removeprefix("json")
-    return line.removesuffix(_FENCE)
-
-
-def _find_brackets(text: str) -> Sequence[str]:
-    """Return the parts of a text that may be the answer, in the order to try them."""
-    spans = [(text.find(opening), text.rfind(closing)) for opening, closing in ("{}", "[]")]
-    valid = sorted(span for span in spans if -1 < span[0] < span[1])
-    # A bracket in the words before an object hides it from the first try; the second looks for an object only.
-    tries = dict.fromkeys([*valid[:1], *(span for span in spans[:1] if span in valid)])
-    return [text[start : end + 1] for start, end in tries]
-
-
-FAMILIES: Mapping[Persona, ScoreFamily] = {"standard": "gemini", "strict": "qwen"}
-"""The published scorer of each persona: one was written for Gemini, the other for Qwen."""
-
-PROMPTS = Path(__file__).parent / "prompts" / "published"
-_MAX_SIDE = 1024
-_QUALITY = 85
-
-
 class PublishedScoreJudge(PublishedJudge):
     """The published judge of CF-World: asks all questions in one request, and expects a score for each.
 
-    Of a pair of objects, the prompt and both names in place of questions, and an object with one score. A system and a
-    user message. For Gemini the text comes first, and the image is sent as JPEG with at most 1024 pixels
-    a side; for Qwen the image comes first, as it is. A question that the answer leaves out has a 0, as published.
-    Evidence, all plain data:
-
-    - `persona`, `prompt`: in which persona and with which prompt the model judged;
-    - `answers`: the questions (`asked`) and the answer, word for word (`raw`);
-    - `served`, `scores`: as of `ScoreJudge`; only with a verdict.
+    Pairs of objects are asked about by name, for one score. For Gemini the text comes first, and the image is sent as
+    JPEG with at most 1024 pixels a side; for Qwen the image comes first, as it is. A question that the answer leaves
+    out has a 0, as published. The evidence is that of `ScoreJudge`.
     """
 
-    prompt_folder = PROMPTS
-    rules = 2  # questions are headed as in the scorer of each family, and pairs are asked about by name
+    prompt_folder = Path(__file__).parent / "prompts" / "published"
+    # Questions are headed as in the scorer of each family, and pairs are asked about by name.
+    rules: ClassVar[Mapping[str, Setting]] = {"protocol_rules": 2}
 
     def __init__(
         self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None, persona: str = "auto"
     ) -> None:
-        """Create a judge that asks the given chat model."""
         self._persona = select_persona(chat.name, persona)
         self._family = FAMILIES[self._persona]
         names = {
@@ -198,11 +184,9 @@ class PublishedScoreJudge(PublishedJudge):
         super().__init__(chat, protocol, names, prompts, {"persona": self._persona})
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of requests per image of an item."""
         return count_requests(item)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Score the image on the questions of the item."""
         questions = askable_questions(item)
         if isinstance(questions, Unscored):
             return questions
@@ -232,7 +216,6 @@ class PublishedScoreJudge(PublishedJudge):
     def _values(
         self, kind: ImageKind, item: Item[object], questions: Sequence[WeightedQuestion]
     ) -> dict[str, str] | None:
-        """Return the placeholder values of the prompt; None for a pair with unknown objects."""
         if kind != "attributes":
             return {"questions": _list_questions(questions, "qwen" if kind == "rules" else self._family)}
         assert isinstance(item.spec, CounterfactualSpec)
@@ -250,7 +233,6 @@ class PublishedScoreJudge(PublishedJudge):
 
 
 def _list_questions(questions: Sequence[WeightedQuestion], family: ScoreFamily) -> str:
-    """Return the questions with numbers and criteria as text, in the published form of the model family."""
     heading = 'Question ID "{}":' if family == "gemini" else 'Question ID: "{}"'
     return "".join(
         f"\n{heading.format(number)}\nQuestion: {question.question}\nCriteria: {question.criteria}\n---"

@@ -11,28 +11,35 @@ from typing import NamedTuple
 from formalimg.benchmarks.cfworld.scores import (
     GateState,
     MeanScore,
-    ScoreProfile,
-    ScoreRatio,
     ScoreSummary,
     apply_gate,
     gate_states,
     prior_resistance,
     rescore,
+    summarize_scores,
 )
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
-from formalimg.benchmarks.cfworld.summary import summarize_scores
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.judge_agreement import question_keys
+from formalimg.human_eval.agreement.rated_images import question_keys
 from formalimg.reports.comparison_model import Detail, GradedImage, HowCounted, SeenImage
 from formalimg.reports.run_numbers import RunImages, RunNumbers, largest_first
 from formalimg.reports.tables.format import rule_text
 from formalimg.runs.reader import Judged
-from formalimg.stats.observations import PASS_THRESHOLD, Band, Interval, Rate, ScoreObservation, Summary
+from formalimg.stats.observations import PASS_THRESHOLD, Band, Interval, Profile, Rate, ScoreObservation, Summary
 from formalimg.stats.summary import MissingBounds, PointEstimates
 from formalimg.types import Benchmark, Part, RunRecord, Unscored, Verdict
 
-# --- scores of images
+GATE_UNKNOWN = "gate unknown"
+NO_FACTUAL = "level 1 is not part of the run"
+WHY_NOT_COUNTED = {
+    GATE_UNKNOWN: "the factual image of the group has no score",
+    NO_FACTUAL: "so it is unknown whether the gate is open; run all levels",
+}
+"""Reasons why an image does not count although it has a score, explained."""
+
+
+# --- images
 
 
 class GroupScore(NamedTuple):
@@ -46,17 +53,17 @@ class GroupScore(NamedTuple):
     reason: str
 
 
-def group_scores(run: RunRecord, profile: ScoreProfile = "paper") -> Iterator[GroupScore]:
+def group_scores(run: RunRecord, profile: Profile = "paper") -> Iterator[GroupScore]:
     """Yield the scores of all planned images of a run, before any gate."""
-    groups = {name: spec.group for name, spec in counterfactual_specs(run).items()}
+    specs = counterfactual_specs(run)
     if profile == "paper":
-        for item, level, sample, _, score, reason, _ in run.outcomes():
-            value = None if score is None else image_score(run, item, score, (), profile)
-            yield GroupScore(item, groups[item], level, sample, value, reason)
+        for item, level, sample, _, stored, reason, _ in run.outcomes():
+            score = None if stored is None else _image_score(run, item, stored, (), profile)
+            yield GroupScore(item, specs[item].group, level, sample, score, reason)
         return
     for judged in run.judged():
         item, level, sample, _, _, reason, _ = judged.outcome
-        yield GroupScore(item, groups[item], level, sample, score_of_verdict(run, judged, profile), reason)
+        yield GroupScore(item, specs[item].group, level, sample, score_of_verdict(run, judged, profile), reason)
 
 
 def counterfactual_specs(run: RunRecord) -> dict[str, CounterfactualSpec]:
@@ -67,23 +74,23 @@ def counterfactual_specs(run: RunRecord) -> dict[str, CounterfactualSpec]:
     return specs
 
 
-def score_of_verdict(run: RunRecord, judged: Judged, profile: ScoreProfile) -> float | None:
+def score_of_verdict(run: RunRecord, judged: Judged, profile: Profile) -> float | None:
     """Return the score of an image of a run; None if unscored."""
     verdict = judged.verdict
     if isinstance(verdict, Unscored):
         return None
-    return image_score(run, judged.outcome.item, verdict.score, verdict.parts, profile)
+    return _image_score(run, judged.outcome.item, verdict.score, verdict.parts, profile)
 
 
-def image_score(run: RunRecord, item: str, score: float, parts: Sequence[Part], profile: ScoreProfile) -> float:
+def _image_score(run: RunRecord, item: str, score: float, parts: Sequence[Part], profile: Profile) -> float:
     """Return the score of an image under a profile, from its stored score and the parts of its verdict."""
-    wrong = next((value for value in (*(part.score for part in parts), score) if not 0 <= value <= 1), None)
-    if wrong is not None:
-        judge = run.manifest.judge.name if run.manifest.judge else "the judge"
-        raise FormalimgError(
-            f"{judge} gave item {item} of {run.folder} the score {wrong:g}: scores are from 0 to 1; fix the judge, "
-            "give it a new version in its settings, and let it judge again"
-        )
+    for value in (*(part.score for part in parts), score):
+        if not 0 <= value <= 1:
+            judge = run.manifest.judge.name if run.manifest.judge else "the judge"
+            raise FormalimgError(
+                f"{judge} gave item {item} of {run.folder} the score {value:g}: scores are from 0 to 1; fix the judge, "
+                "give it a new version in its settings, and let it judge again"
+            )
     return rescore(score, [(part.kind, part.weight, part.score) for part in parts], profile)
 
 
@@ -103,59 +110,44 @@ def parts_by_question(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> 
     return {number: parts[key] for number, key in keys if key in parts}
 
 
-# --- numbers of a run
+# --- runs
 
 
-def scoring_rules(suite: Benchmark, how: HowCounted, *, with_ratios: bool = True) -> Iterator[str]:
+def scoring_rules(suite: Benchmark, counting: HowCounted, *, with_ratios: bool = True) -> Iterator[str]:
     """Yield the scoring rules, one sentence at a time."""
-    yield rule_text(how.missing, of_scores=True)
-    threshold = _gate_threshold(suite, how)
-    if threshold is not None:
-        unknown = {
-            "paper": "; where L1 has no score, they have none either",
-            "official-code": ", or has no score",
-        }[how.profile]
-        yield f"L2 and L3 count as 0 where L1 of their group is below the threshold of {threshold:g}{unknown}"
+    as_code = counting.profile == "official-code"
+    yield rule_text(counting.missing, of_scores=True)
+    if suite.gate is None:
+        yield "There is no gate, so that gated scores do not compare with these"
+    else:
+        unknown = ", or has no score" if as_code else "; where L1 has no score, they have none either"
+        yield f"L2 and L3 count as 0 where L1 of their group is below the threshold of {counting.threshold:g}{unknown}"
         if with_ratios:
             yield "PRR = L2/√L1, RRR = L3/√L2"
-    else:
-        yield "There is no gate, so that gated scores do not compare with these"
-    if how.profile == "official-code":
+    if as_code:
         rounded = "; PRR and RRR are of means rounded to two decimals" if suite.bands and with_ratios else ""
         yield f"As in the published code, each question has its full weight{rounded} (profile: official-code)"
 
 
-def _gate_threshold(suite: Benchmark, how: HowCounted) -> float | None:
-    """Return the score that opens the gate of a group; None for suites without a gate."""
-    return None if suite.gate is None else how.threshold
-
-
-GATE_UNKNOWN = "gate unknown"
-NO_FACTUAL = "level 1 is not part of the run"
-"""Reasons why an image does not count although it has a score."""
-
-WHY_NOT_COUNTED = {
-    GATE_UNKNOWN: "the factual image of the group has no score",
-    NO_FACTUAL: "so it is unknown whether the gate is open; run all levels",
-}
-"""These reasons explained."""
-
-
-def score_numbers(run: RunRecord, run_images: RunImages, suite: Benchmark, how: HowCounted) -> RunNumbers:
+def score_numbers(run: RunRecord, run_images: RunImages, suite: Benchmark, counting: HowCounted) -> RunNumbers:
     """Return the numbers of a run: mean scores, and the reasons why images do not count."""
-    graded = _grade_all(run, run_images.images, suite, how)
+    graded = _grade_images(run, run_images.images, suite, counting)
     unscored = Counter(image.reason for image in graded if image.counting is None)
     details = {
         **run_images.details,
         **{reason: Detail(explanation, unscored[reason]) for reason, explanation in WHY_NOT_COUNTED.items()},
     }
-    present = {reason: detail for reason, detail in details.items() if reason in unscored}
-    summary, bounds = partial(_build_summary, graded, suite, how), partial(_missing_bounds, graded, suite)
-    return RunNumbers(summary, largest_first(unscored), present, bounds, graded)
+    return RunNumbers(
+        partial(_build_summary, graded, suite, counting),
+        largest_first(unscored),
+        {reason: detail for reason, detail in details.items() if reason in unscored},
+        partial(_missing_bounds, graded, suite),
+        graded,
+    )
 
 
-def _grade_all(
-    run: RunRecord, images: Sequence[SeenImage], suite: Benchmark, how: HowCounted
+def _grade_images(
+    run: RunRecord, images: Sequence[SeenImage], suite: Benchmark, counting: HowCounted
 ) -> tuple[GradedImage, ...]:
     """Return the images of a run with their groups and scores, in run order."""
     specs = counterfactual_specs(run)
@@ -164,16 +156,23 @@ def _grade_all(
             specs[image.item].group,
             image.level,
             image.sample,
-            None if image.score is None else image_score(run, image.item, image.score, image.parts, how.profile),
+            None if image.score is None else _image_score(run, image.item, image.score, image.parts, counting.profile),
         )
         for image in images
     ]
-    threshold = _gate_threshold(suite, how)
     gates: Sequence[GateState] = ["open"] * len(observations)
-    counting = observations
-    if threshold is not None:
-        gates = gate_states(observations, threshold, profile=how.profile)
-        counting = apply_gate(observations, threshold, profile=how.profile)
+    gated = observations
+    if suite.gate is not None:
+        gates = gate_states(observations, counting.threshold, profile=counting.profile)
+        gated = apply_gate(observations, counting.threshold, profile=counting.profile)
+
+    def reason(image: SeenImage, raw: float | None, score: float | None, gate: GateState) -> str:
+        if score is not None:
+            return ""
+        if raw is not None:
+            return NO_FACTUAL if gate == "not in the run" else GATE_UNKNOWN
+        return image.reason if specs[image.item].questions else "no questions"
+
     return tuple(
         GradedImage(
             image.item,
@@ -181,39 +180,43 @@ def _grade_all(
             image.level,
             image.sample,
             raw.score,
-            gated.score,
+            score,
             gate == "closed" and raw.score is not None,
             image.parts,
             frozenset(question.dimension for question in specs[image.item].questions),
             plain_tags(run.items[image.item].tags),
-            "" if gated.score is not None else _find_reason(image, raw.score, gate, bool(specs[image.item].questions)),
+            reason(image, raw.score, score, gate),
         )
-        for image, raw, gated, gate in zip(images, observations, counting, gates, strict=True)
+        for image, raw, (*_, score), gate in zip(images, observations, gated, gates, strict=True)
     )
 
 
-def _find_reason(image: SeenImage, score: float | None, gate: GateState, has_questions: bool) -> str:
-    if score is not None:
-        return NO_FACTUAL if gate == "not in the run" else GATE_UNKNOWN
-    return image.reason if has_questions else "no questions"
-
-
-def _build_summary(images: Sequence[GradedImage], suite: Benchmark, how: HowCounted) -> Summary:
+def _build_summary(images: Sequence[GradedImage], suite: Benchmark, counting: HowCounted) -> Summary:
     """Return the summary of a run: mean scores by level as rates, and PRR and RRR as bands."""
-    numbers = means_after_gate(images, suite, how)
-    overall = means_as_counted(images, how, of_all_levels=True).levels.get(1, MeanScore(None, None, 0, 0, 0))
-    ratios = {"PRR": numbers.prr, "RRR": numbers.rrr}
+    numbers = means_after_gate(images, suite, counting)
+    overall = means_as_counted(images, counting, of_all_levels=True).levels.get(1, MeanScore(None, None, 0, 0, 0))
+    bands = {}
+    for name, levels in suite.bands.items():
+        means = [numbers.levels[level] for level in levels if level in numbers.levels]
+        expected = sum(mean.expected for mean in means)
+        coverage = sum(mean.scored for mean in means) / expected if expected else 0.0
+        bands[name] = Band(levels, *(numbers.prr if name == "PRR" else numbers.rrr), coverage)
     return Summary(
         {
             level: _build_rate(mean, [image for image in images if image.level == level])
             for level, mean in numbers.levels.items()
         },
         _build_rate(overall, images),
-        {name: _build_band(levels, ratios[name], numbers) for name, levels in suite.bands.items()},
+        bands,
         None,
-        how.missing,
-        how.confidence,
+        counting.missing,
+        counting.confidence,
     )
+
+
+def _build_rate(mean: MeanScore, images: Sequence[GradedImage]) -> Rate:
+    passed = sum(image.counting is not None and round(image.counting, 9) >= PASS_THRESHOLD for image in images)
+    return Rate(passed, mean.scored, mean.expected, mean.value, mean.interval)
 
 
 def _missing_bounds(images: Sequence[GradedImage], suite: Benchmark) -> MissingBounds:
@@ -248,18 +251,20 @@ def ratio_bounds(before: Interval | None = None, after: Interval | None = None) 
     return None if worst is None or best is None else Interval(worst, best)
 
 
-def means_after_gate(images: Iterable[GradedImage], suite: Benchmark, how: HowCounted) -> ScoreSummary:
+def means_after_gate(images: Iterable[GradedImage], suite: Benchmark, counting: HowCounted) -> ScoreSummary:
     """Return the means over groups, with the gate applied in each resample so that intervals account for it."""
     return summarize_scores(
         (ScoreObservation(image.group, image.level, image.sample, image.score) for image in images),
-        threshold=_gate_threshold(suite, how),
-        missing=how.missing,
-        confidence=how.confidence,
-        profile=how.profile,
+        threshold=None if suite.gate is None else counting.threshold,
+        missing=counting.missing,
+        confidence=counting.confidence,
+        profile=counting.profile,
     )
 
 
-def means_as_counted(images: Iterable[GradedImage], how: HowCounted, *, of_all_levels: bool = False) -> ScoreSummary:
+def means_as_counted(
+    images: Iterable[GradedImage], counting: HowCounted, *, of_all_levels: bool = False
+) -> ScoreSummary:
     """Return the means of the scores that count, after the gate has been applied."""
     return summarize_scores(
         (
@@ -267,19 +272,7 @@ def means_as_counted(images: Iterable[GradedImage], how: HowCounted, *, of_all_l
             for image in images
         ),
         threshold=None,
-        missing=how.missing,
-        confidence=how.confidence,
-        profile=how.profile,
+        missing=counting.missing,
+        confidence=counting.confidence,
+        profile=counting.profile,
     )
-
-
-def _build_rate(mean: MeanScore, images: Sequence[GradedImage]) -> Rate:
-    passed = sum(image.counting is not None and round(image.counting, 9) >= PASS_THRESHOLD for image in images)
-    return Rate(passed, mean.scored, mean.expected, mean.value, mean.interval)
-
-
-def _build_band(levels: tuple[int, ...], ratio: ScoreRatio, numbers: ScoreSummary) -> Band:
-    means_there = [numbers.levels[level] for level in levels if level in numbers.levels]
-    expected = sum(mean.expected for mean in means_there)
-    coverage = sum(mean.scored for mean in means_there) / expected if expected else 0.0
-    return Band(levels, ratio.value, ratio.interval, coverage)

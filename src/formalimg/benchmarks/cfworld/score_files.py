@@ -12,14 +12,14 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from formalimg.benchmarks.cfworld.published_records import PUBLISHED_FIELDS, FieldPath, field_tagged
+from formalimg.benchmarks.cfworld.published_records import PUBLISHED_FIELDS, field_tagged, make_slug
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, WeightedQuestion
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
+# What the published scorers say of a score that the gate made 0: for Qwen at the end, for Gemini as a whole.
 GATE_NOTE = "[System: Zeroed because L1 image score "
 GATE_REASON = "Skipped due to L1 score < 0.5"
-"""What the published scorers say of a score that the gate made 0: the one for Qwen at the end, the other as a whole."""
 
 _ENDING = re.compile(r"(_gemini|_eval)*(_scores|_qwen235b)?$")
 _LEVEL = re.compile(r"l([123])", re.IGNORECASE)
@@ -32,11 +32,8 @@ NO_SCORE = {
 }
 """What the published scorers write in place of the judge's reasoning, beside a score of 0."""
 
-_NO_REASON = "Parsed"
-"""What they write where the judge's answer has no reasoning; with a score of 0, it may have been empty."""
-
-_LARGEST = 1_000_000
-"""Upper limit of numbers; whole numbers of JSON can be too large for floats."""
+_NO_REASON = "Parsed"  # In place of missing reasoning; with a score of 0, the answer may have been empty
+_LARGEST = 1_000_000  # Upper limit of numbers; whole numbers of JSON can be too large for floats
 
 
 class ScoredQuestion(NamedTuple):
@@ -44,19 +41,15 @@ class ScoredQuestion(NamedTuple):
 
     item: str  # the id of the item, as `load` gives it; empty if the record does not say it
     level: int  # 1, 2 or 3
-    question: str  # what was asked; empty if the record does not say it
-    weight: float  # how much it counts
-    score: float | None  # as the judge gave it; None if it gave none
-    reason: str  # what the judge said
+    question: str  # empty if the record does not say it
+    weight: float
+    score: float | None  # as the judge gave it
+    reason: str  # as the judge gave it
     unscored: str  # why there is no score; empty if there is one
 
 
 def read_cf_scores(path: str | Path) -> list[ScoredQuestion]:
-    """Read the records of a score file, distinguishing missing scores from scores of 0.
-
-    Raises:
-        FormalimgError: if it is not a score file.
-    """
+    """Read the records of a score file, distinguishing missing scores from scores of 0."""
     file = Path(path)
     try:
         records = json.loads(file.read_text(encoding="utf-8"))
@@ -66,7 +59,9 @@ def read_cf_scores(path: str | Path) -> list[ScoredQuestion]:
         raise FormalimgError(f"{path} is not valid JSON, perhaps because its scorer did not end: {error}") from error
     if not isinstance(records, list):
         raise FormalimgError(f"{path} is not a score file: it must be a list of records")
-    slug = _find_slug(file)
+    name = _ENDING.sub("", file.stem)
+    slugs = (field.slug for field in PUBLISHED_FIELDS if field.path.rpartition("/")[2] == name)
+    slug = next(slugs, make_slug(name))
     return [_parse_record(record, slug, f"{path}, record {number}") for number, record in enumerate(records, 1)]
 
 
@@ -126,7 +121,7 @@ def cf_world_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
     fitting = [field for field in PUBLISHED_FIELDS if set(field.tags) <= set(item.tags)]
     tree = fitting[0].path if fitting else field_tagged(item.tags[:2] or ("other",)).path
     ending = re.search(r"[0-9]+$", group)
-    return CfWorldFile(tree, ending[0] if ending else FieldPath(group, "").slug, item.level, item.id)
+    return CfWorldFile(tree, ending[0] if ending else make_slug(group), item.level, item.id)
 
 
 def cf_score_record(
@@ -169,12 +164,3 @@ def probe_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
 def number_of(text: str) -> int | str:
     """Return an id as in the published files of the probes, where numeric ids are integers."""
     return int(text) if re.fullmatch("0|[1-9][0-9]{0,8}", text) else text
-
-
-def _find_slug(path: Path) -> str:
-    """Return the prefix of item ids, which the name of the score file determines."""
-    name = _ENDING.sub("", path.stem)
-    for field in PUBLISHED_FIELDS:
-        if field.path.rpartition("/")[2] == name:
-            return field.slug
-    return FieldPath(name, "").slug

@@ -15,35 +15,43 @@ from formalimg.benchmarks.cfworld.run_scores import (
     score_of_verdict,
     scores_by_question,
 )
-from formalimg.benchmarks.cfworld.scores import ScoreProfile, weighted_score
+from formalimg.benchmarks.cfworld.scores import weighted_score
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy, ImageScores, ScoreGaps, summarize_rater_scores
-from formalimg.human_eval.agreement.judge_agreement import judge_of, two_judges
-from formalimg.human_eval.agreement.rated_images import MatchedRatings, RatedImage, match_ratings, one_judge
+from formalimg.human_eval.agreement.rated_images import (
+    MatchedRatings,
+    RatedImage,
+    judge_of,
+    match_ratings,
+    one_judge,
+    two_judges,
+)
 from formalimg.human_eval.agreement.rater_agreement import natural_sort
 from formalimg.human_eval.agreement.rating_files import Rating, RatingFile, load_score_file
 from formalimg.human_eval.agreement.score_agreement import (
+    HumanScoreStudy,
+    ImageScores,
     JudgeScoreAgreement,
     JudgeScoreDifference,
     QuestionScores,
     ScoreDisagreement,
     ScoreGap,
+    ScoreGaps,
     ScorePair,
     count_scored,
     score_difference,
     score_gap,
+    summarize_rater_scores,
 )
 from formalimg.runs.manifest import Identity
 from formalimg.stats.agreement import Consistency, consistency
 from formalimg.stats.correlation import within_level_correlation
-from formalimg.stats.observations import PASS_THRESHOLD
+from formalimg.stats.observations import PASS_THRESHOLD, Profile
 from formalimg.types import RunRecord
 
 
 def _dimension_mean(dimension: str, spec: CounterfactualSpec, scores: Mapping[int, float]) -> float | None:
-    """Return the mean score of a dimension's questions; None unless all of them are scored."""
     numbers = _dimension_numbers(dimension, spec)
     return _exact_mean(scores[number] for number in numbers) if all(number in scores for number in numbers) else None
 
@@ -79,7 +87,7 @@ def study_human_scores(
     scores: Sequence[Rating] | str | Path,
     runs: Sequence[RunRecord],
     *,
-    profile: ScoreProfile = "paper",
+    profile: Profile = "paper",
     confidence: float = 0.95,
 ) -> HumanScoreStudy:
     """Compare the scores of raters with those of the runs' judge.
@@ -105,11 +113,19 @@ def study_human_scores(
     images = [image for run in runs for image in _list_rated_images(run, matched, specs[run.folder.name], profile)]
     by_question = [image for image in images if image.human]
     sums = [(image, _sum_scores(image.spec, image.human, profile)) for image in by_question]
-    by_dimension: dict[str, ScoreGap] = {
-        dimension: score_gap(pairs, confidence)
-        for dimension in DIMENSIONS
-        if (pairs := _dimension_pairs(dimension, by_question))
-    }
+    by_dimension: dict[str, ScoreGap] = {}
+    for dimension in DIMENSIONS:
+        pairs = [
+            ScorePair(
+                _dimension_mean(dimension, image.spec, image.judge),
+                _dimension_mean(dimension, image.spec, image.human),
+                image.image.item,
+            )
+            for image in by_question
+            if any(number in image.human for number in _dimension_numbers(dimension, image.spec))
+        ]
+        if pairs:
+            by_dimension[dimension] = score_gap(pairs, confidence)
     return HumanScoreStudy(
         suites[0],
         judge,
@@ -148,20 +164,7 @@ def _build_gaps(scored: Sequence[tuple[_RatedImageScores, float | None]], confid
     )
 
 
-def _dimension_pairs(dimension: str, images: Sequence[_RatedImageScores]) -> list[ScorePair]:
-    """Return the pairs of judge and human scores for a dimension, for images with ratings of its questions."""
-    return [
-        ScorePair(
-            _dimension_mean(dimension, image.spec, image.judge),
-            _dimension_mean(dimension, image.spec, image.human),
-            image.image.item,
-        )
-        for image in images
-        if any(number in image.human for number in _dimension_numbers(dimension, image.spec))
-    ]
-
-
-def _image_scores(image: _RatedImageScores, profile: ScoreProfile) -> ImageScores:
+def _image_scores(image: _RatedImageScores, profile: Profile) -> ImageScores:
     """Return the image scores by raters and judge, summed over questions if these were rated."""
     human = _sum_scores(image.spec, image.human, profile) if image.human else image.human_whole
     by_rater = {}
@@ -178,7 +181,7 @@ def _image_scores(image: _RatedImageScores, profile: ScoreProfile) -> ImageScore
 
 
 def _list_rated_images(
-    run: RunRecord, matched: MatchedRatings, specs: Mapping[str, CounterfactualSpec], profile: ScoreProfile
+    run: RunRecord, matched: MatchedRatings, specs: Mapping[str, CounterfactualSpec], profile: Profile
 ) -> Iterator[_RatedImageScores]:
     images = [image for image in matched.outcomes if image.run == run.folder.name]
     for image, judged in zip(images, run.judged([(image.item, image.sample) for image in images]), strict=True):
@@ -198,8 +201,7 @@ def _list_rated_images(
         )
 
 
-def _sum_scores(spec: CounterfactualSpec, scores: Mapping[int, float], profile: ScoreProfile) -> float | None:
-    """Return the score of an image computed from its question scores; None unless all questions are scored."""
+def _sum_scores(spec: CounterfactualSpec, scores: Mapping[int, float], profile: Profile) -> float | None:
     if len(scores) < len(spec.questions):
         return None
     answers = [
@@ -210,12 +212,11 @@ def _sum_scores(spec: CounterfactualSpec, scores: Mapping[int, float], profile: 
 
 # --- two judges
 
-_DIGITS = 9
-"""Scores that are equal to so many decimals differ only by rounding."""
+_DIGITS = 9  # Scores that are equal to so many decimals differ only by rounding
 
 
 class _JudgeImageScores(NamedTuple):
-    """A judge's score of an image (None: unscored), with the score and reason of each question by number."""
+    """A judge's score of an image (None: unscored), with its parts by question number."""
 
     score: float | None
     questions: Mapping[int, float]
@@ -224,10 +225,6 @@ class _JudgeImageScores(NamedTuple):
     @property
     def passes(self) -> bool | None:
         return None if self.score is None else round(self.score, _DIGITS) >= PASS_THRESHOLD
-
-
-def _judge_dimension_mean(dimension: str, scores: _JudgeImageScores, spec: CounterfactualSpec) -> float | None:
-    return _dimension_mean(dimension, spec, scores.questions)
 
 
 class _ComparedImage(NamedTuple):
@@ -246,13 +243,13 @@ def compare_scores(
     first: Identity | None = None,
     second: Identity | None = None,
     *,
-    profile: ScoreProfile = "paper",
+    profile: Profile = "paper",
     confidence: float = 0.95,
 ) -> JudgeScoreAgreement:
     """Compare the scores of two judges over the images of a run of CF-World or one of its probes."""
-    with two_judges(folder, first, second) as (run, other):
-        images = list(_list_compared_images(run, other, profile))
-        name, suite, judges = run.folder.name, run.manifest.suite, (judge_of(run), judge_of(other))
+    with two_judges(folder, first, second) as (run, second_run):
+        images = list(_list_compared_images(run, second_run, profile))
+        name, suite, judges = run.folder.name, run.manifest.suite, (judge_of(run), judge_of(second_run))
     by_level = {
         level: [image for image in images if image.level == level]
         for level in sorted({image.level for image in images})
@@ -272,7 +269,9 @@ def compare_scores(
     by_dimension: dict[str, JudgeScoreDifference] = {}
     for dimension in DIMENSIONS:
         if chosen := [image for image in images if _dimension_numbers(dimension, image.spec)]:
-            by_dimension[dimension] = difference(chosen, partial(_judge_dimension_mean, dimension))
+            by_dimension[dimension] = difference(
+                chosen, partial(lambda name, scores, spec: _dimension_mean(name, spec, scores.questions), dimension)
+            )
     return JudgeScoreAgreement(
         name,
         suite,
@@ -295,9 +294,9 @@ def compare_scores(
     )
 
 
-def _list_compared_images(run: RunRecord, other: RunRecord, profile: ScoreProfile) -> Iterator[_ComparedImage]:
+def _list_compared_images(run: RunRecord, second_run: RunRecord, profile: Profile) -> Iterator[_ComparedImage]:
     specs = counterfactual_specs(run)
-    for first, second in zip(run.judged(), other.judged(), strict=True):
+    for first, second in zip(run.judged(), second_run.judged(), strict=True):
         item, level, sample, *_ = first.outcome
         if (item, sample) != (second.outcome.item, second.outcome.sample):
             raise FormalimgError(f"{run.folder} has grown meanwhile: compare the judges again")
@@ -307,7 +306,7 @@ def _list_compared_images(run: RunRecord, other: RunRecord, profile: ScoreProfil
                 scores_by_question(judged.verdict, specs[item]),
                 {number: part.reason for number, part in parts_by_question(judged.verdict, specs[item]).items()},
             )
-            for judged_run, judged in ((run, first), (other, second))
+            for judged_run, judged in ((run, first), (second_run, second))
         ]
         yield _ComparedImage(item, sample, level, specs[item], *scores)
 

@@ -20,11 +20,8 @@ CF_WORLD_RULES = "cf-world-rules"
 CF_WORLD_ATTRIBUTES = "cf-world-attributes"
 CF_WORLD_DENOMINALISED = "cf-world-denominalised"
 
-FIELD_TAGGED = (CF_WORLD, CF_WORLD_DENOMINALISED)
-"""The suites whose items are tagged with a field of knowledge."""
-
-CF_WORLD_SUITES = (CF_WORLD, CF_WORLD_RULES, CF_WORLD_ATTRIBUTES, CF_WORLD_DENOMINALISED)
-"""The benchmark itself, and its probes."""
+FIELD_TAGGED = (CF_WORLD, CF_WORLD_DENOMINALISED)  # The suites whose items are tagged with a field of knowledge
+CF_WORLD_SUITES = (CF_WORLD, CF_WORLD_RULES, CF_WORLD_ATTRIBUTES, CF_WORLD_DENOMINALISED)  # The benchmark, its probes
 
 Level: TypeAlias = Literal[1, 2, 3]
 LEVELS: tuple[Level, ...] = get_args(Level)

@@ -14,9 +14,8 @@ from formalimg.benchmarks.cfworld.run_scores import (
     ratio_bounds,
     scoring_rules,
 )
-from formalimg.benchmarks.cfworld.scores import ScoreSummary
+from formalimg.benchmarks.cfworld.scores import ScoreSummary, score_difference
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, FIELD_TAGGED
-from formalimg.benchmarks.cfworld.summary import score_difference
 from formalimg.reports.comparison_model import GradedImage, HowCounted, SeenRun, run_cell, run_column, table_of_rates
 from formalimg.reports.reference import reference_rows
 from formalimg.reports.tables.format import level_name, rule_text
@@ -26,30 +25,25 @@ from formalimg.types import Benchmark, Table
 
 _PROBE_LEVELS = (1, 2)
 
-_PENDING = ("no image", "not judged", NO_FACTUAL)
-"""Reasons that end when the run goes on."""
+_PENDING = ("no image", "not judged", NO_FACTUAL)  # Reasons that end when the run goes on
 
 
-def counterfactual_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-    """Return all tables for runs of CF-World or a probe; some may be empty."""
-    return tuple(_build_tables(suite, runs, how))
-
-
-def _build_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[Table]:
+def counterfactual_tables(suite: Benchmark, runs: Sequence[SeenRun], policy: HowCounted) -> Iterator[Table]:
+    """Yield all tables for runs of CF-World or a probe; some may be empty."""
     if suite.gate is not None:
-        yield raw_and_gated(suite, runs, how)
+        yield _raw_and_gated(suite, runs, policy)
     if {image.level for run in runs for image in run.graded} == set(_PROBE_LEVELS) and suite.gate is None:
-        yield differences(suite, runs, how)
-        yield by_group(suite, runs, how)
+        yield _differences(suite, runs, policy)
+        yield _by_group(suite, runs, policy)
     if suite.name in FIELD_TAGGED:
-        yield by_field(suite, runs, how)
-    yield by_dimension(suite, runs, how)
-    yield groups_without_scores(suite, runs)
+        yield _by_field(suite, runs, policy)
+    yield _by_dimension(suite, runs, policy)
+    yield _groups_without_scores(suite, runs)
 
 
-def raw_and_gated(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+def _raw_and_gated(suite: Benchmark, runs: Sequence[SeenRun], policy: HowCounted) -> Table:
     """Return the table of raw and gated means by level, with the number of images behind a closed or unknown gate."""
-    rules = ". ".join(scoring_rules(suite, how, with_ratios=False))
+    rules = ". ".join(scoring_rules(suite, policy, with_ratios=False))
     return table_of_rates(
         "raw and gated",
         "Scores as the judge gave them, and as they count",
@@ -62,15 +56,15 @@ def raw_and_gated(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) ->
             Column("share closed", "percent"),
             Column("unknown", "count"),
         ),
-        [row for run in runs for row in _gate_rows(suite, run, runs, how)],
-        f"raw: without the gate. {_interval_note(how)}. closed: images that count as 0, and their share of all that "
+        [row for run in runs for row in _gate_rows(suite, run, runs, policy)],
+        f"raw: without the gate. {_interval_note(policy)}. closed: images that count as 0, and their share of all that "
         f"count, in percent. unknown: images whose gate is unknown. {rules}.",
     )
 
 
-def _gate_rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[TableRow]:
-    raw = means_as_counted((image._replace(counting=image.score) for image in run.graded), how)
-    gated = means_after_gate(run.graded, suite, how)
+def _gate_rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun], policy: HowCounted) -> Iterator[TableRow]:
+    raw = means_as_counted((image._replace(counting=image.score) for image in run.graded), policy)
+    gated = means_after_gate(run.graded, suite, policy)
     for level in _list_levels(runs):
         images = [image for image in run.graded if image.level == level]
         counting = sum(image.counting is not None for image in images)
@@ -89,11 +83,11 @@ def _gate_rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun], how: How
         )
 
 
-def differences(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+def _differences(suite: Benchmark, runs: Sequence[SeenRun], policy: HowCounted) -> Table:
     """Return the table of both levels' means on a probe, with their difference paired by group."""
-    published = reference_rows(suite.name) if how.references else ()
+    published = reference_rows(suite.name) if policy.references else ()
     group = suite.group
-    rows = [TableRow((run.name, *_probe_cells(run.graded, how)), run.name) for run in runs]
+    rows = [TableRow((run.name, *_probe_cells(run.graded, policy)), run.name) for run in runs]
     rows += [
         TableRow(
             (row.name, *(row.rates.get(level) for level in _PROBE_LEVELS), None, None), row.name, row.model, row.judge
@@ -113,12 +107,12 @@ def differences(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> T
         ),
         rows,
         f"difference: the mean over {group}s of the second mean minus the first; each {group} counts once, so that it "
-        f"may differ from the difference of the means. {group}s: those that have both. {_interval_note(how)}. "
-        f"{_rules_note(suite, how)}" + (f" Published: {sources}." if sources else ""),
+        f"may differ from the difference of the means. {group}s: those that have both. {_interval_note(policy)}. "
+        f"{_rules_note(suite, policy)}" + (f" Published: {sources}." if sources else ""),
     )
 
 
-def by_group(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+def _by_group(suite: Benchmark, runs: Sequence[SeenRun], policy: HowCounted) -> Table:
     """Return the table of both levels' means on a probe for each rule or pair, in suite order."""
     group_name = suite.group
     rows = []
@@ -126,7 +120,7 @@ def by_group(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Tabl
         for run in runs:
             images = [image for image in run.graded if image.group == group]
             if images:
-                *numbers, _ = _probe_cells(images, how)
+                *numbers, _ = _probe_cells(images, policy)
                 plain = [number._replace(interval=None) for number in numbers]  # one or two images tell of no others
                 rows.append(TableRow((group, *run_cell(run.name, runs), *plain), run.name))
     return table_of_rates(
@@ -139,32 +133,33 @@ def by_group(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Tabl
             Column("difference", "difference"),
         ),
         rows,
-        _rules_note(suite, how),
+        _rules_note(suite, policy),
     )
 
 
-def _probe_cells(images: Sequence[GradedImage], how: HowCounted) -> tuple[Number, ...]:
+def _probe_cells(images: Sequence[GradedImage], policy: HowCounted) -> tuple[Number, ...]:
     """Return the cells for the means of both levels, their difference, and the number of groups with both."""
-    missing = 0.0 if how.missing == "fail" else None
+    missing = 0.0 if policy.missing == "fail" else None
     counted = [
         ScoreObservation(image.group, image.level, image.sample, missing if image.counting is None else image.counting)
         for image in images
     ]
-    difference = score_difference(counted, confidence=how.confidence)
-    summary = means_as_counted(images, how)
+    difference = score_difference(counted, confidence=policy.confidence)
+    summary = means_as_counted(images, policy)
     level_means = (Number.of(summary.levels.get(level)) for level in _PROBE_LEVELS)
     return (*level_means, Number(difference.value, difference.interval), Number(difference.groups))
 
 
-def by_field(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+def _by_field(suite: Benchmark, runs: Sequence[SeenRun], policy: HowCounted) -> Table:
     """Return the table of means by discipline, followed by its branches if it has any."""
     levels = _list_levels(runs)
     rows = []
-    for field in _list_fields(runs):
+    tags = {image.tags for run in runs for image in run.graded if image.tags}
+    for field in sorted({field for field_tags in tags for field in (field_tags[:1], field_tags[:2])}):
         for run in runs:
             images = [image for image in run.graded if image.tags[: len(field)] == field]
             if images:
-                summary = means_after_gate(images, suite, how)
+                summary = means_after_gate(images, suite, policy)
                 labels = (field[0], " ".join(field[1:]), *run_cell(run.name, runs))
                 groups = len({image.group for image in images})
                 numbers = (*_level_cells(summary, levels), *_ratio_cells(suite, summary))
@@ -181,17 +176,11 @@ def by_field(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Tabl
             *(Column(band, "score") for band in suite.bands),
         ),
         rows,
-        f"{_interval_note(how)}. {_rules_note(suite, how)}",
+        f"{_interval_note(policy)}. {_rules_note(suite, policy)}",
     )
 
 
-def _list_fields(runs: Sequence[SeenRun]) -> list[tuple[str, ...]]:
-    """Return each discipline, followed by its branches."""
-    tags = {image.tags for run in runs for image in run.graded if image.tags}
-    return sorted({field for field_tags in tags for field in (field_tags[:1], field_tags[:2])})
-
-
-def by_dimension(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+def _by_dimension(suite: Benchmark, runs: Sequence[SeenRun], policy: HowCounted) -> Table:
     """Return the table of means by dimension and level, before the gate."""
     levels = _list_levels(runs)
     order: tuple[str, ...] = DIMENSIONS
@@ -200,7 +189,11 @@ def by_dimension(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> 
         for run in runs:
             images = [_of_dimension(image, dimension) for image in run.graded if dimension in image.asked]
             if any(image.counting is not None for image in images):
-                cells = (dimension, *run_cell(run.name, runs), *_level_cells(means_as_counted(images, how), levels))
+                cells = (
+                    dimension,
+                    *run_cell(run.name, runs),
+                    *_level_cells(means_as_counted(images, policy), levels),
+                )
                 rows.append(TableRow(cells, run.name))
     return table_of_rates(
         "dimensions",
@@ -208,19 +201,18 @@ def by_dimension(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> 
         (Column("dimension"), *run_column(runs), *_level_columns(suite, levels)),
         rows,
         "Of each image the mean score of its questions of the dimension, without the gate; images that failed by "
-        f"rule have their score, 0, in each. {_interval_note(how)}. {rule_text(how.missing, of_scores=True)}.",
+        f"rule have their score, 0, in each. {_interval_note(policy)}. {rule_text(policy.missing, of_scores=True)}.",
     )
 
 
 def _of_dimension(image: GradedImage, dimension: str) -> GradedImage:
-    """Return the image with the score of one dimension; an image that failed as a whole fails every dimension."""
     if not image.parts:
         return image._replace(counting=image.score)
     scores = [part.score for part in image.parts if part.kind == dimension]
     return image._replace(counting=fmean(scores) if scores else None)
 
 
-def groups_without_scores(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
+def _groups_without_scores(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
     """Return the table of groups that lack a score, with the reason, without images that are still pending."""
     return Table(
         "groups without scores",
@@ -229,7 +221,7 @@ def groups_without_scores(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
         tuple(
             TableRow((group, *run_cell(run.name, runs), reason), run.name)
             for run in runs
-            for group, images in _by_group(run.graded).items()
+            for group, images in _group_images(run.graded).items()
             if (reason := _explain_missing(suite, images))
         ),
         (
@@ -239,7 +231,7 @@ def groups_without_scores(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
     )
 
 
-def _by_group(images: Iterable[GradedImage]) -> dict[str, list[GradedImage]]:
+def _group_images(images: Iterable[GradedImage]) -> dict[str, list[GradedImage]]:
     groups: dict[str, list[GradedImage]] = {}
     for image in images:
         groups.setdefault(image.group, []).append(image)
@@ -288,9 +280,9 @@ def _ratio_cells(suite: Benchmark, summary: ScoreSummary) -> tuple[Cell, ...]:
     )
 
 
-def _interval_note(how: HowCounted) -> str:
-    return f"With the {100 * how.confidence:g} % interval, over groups"
+def _interval_note(policy: HowCounted) -> str:
+    return f"With the {100 * policy.confidence:g} % interval, over groups"
 
 
-def _rules_note(suite: Benchmark, how: HowCounted) -> str:
-    return f"{'. '.join(scoring_rules(suite, how))}."
+def _rules_note(suite: Benchmark, policy: HowCounted) -> str:
+    return f"{'. '.join(scoring_rules(suite, policy))}."

@@ -88,7 +88,6 @@ def _rating_steps(item: Item[Any], protocol: RatingProtocol) -> tuple[RatingStep
 
 
 def _is_unrelated(rated_item: Item[Any], check_item: Item[Any], protocol: RatingProtocol) -> bool:
-    """Return whether two items are of different fields, and a scored check item has a decisive question."""
     match rated_item.spec, check_item.spec:
         case CounterfactualSpec() as one, CounterfactualSpec() as other:
             decides = protocol != "scores" or any(question.dimension == "assessment" for question in other.questions)

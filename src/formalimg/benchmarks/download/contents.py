@@ -1,67 +1,44 @@
-"""Contents of a download: safe file names, limits on number and size, digests, and reading of plain folders."""
+"""Data files of folders and archives, read within limits: nothing is unpacked by name, and no link is followed.
+
+An archive may come from anyone. Names, kinds, sizes and numbers of members are checked before anything is kept, and
+sizes again while reading, since an archive may lie about itself.
+"""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import mmap
 import os
 import re
+import stat
+import struct
+import tarfile
 import unicodedata
-from collections.abc import Iterable, Mapping
-from functools import cache
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import IO, TypeAlias
 
 from formalimg.benchmarks.download.source import BenchmarkSource, PullError
 
+FileContents: TypeAlias = dict[str, bytes]  # Files by their names
+
+MAX_MEMBERS = 50_000  # Members of an archive, data or not
+MAX_UNPACKED_BYTES = 300_000_000  # What a .tar.gz archive unpacks to, data or not
+_MAX_ENTRIES = 200_000
 _MAX_DEPTH = 40
 _MAX_NAME_BYTES = 255
+_CHUNK = 1 << 16
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 _FORBIDDEN = frozenset('<>:"|?*\\')
-
-FileContents: TypeAlias = dict[str, bytes]
-"""Files by their names."""
-
-_CHUNK = 1 << 16
-_MAX_ENTRIES = 200_000
-
-
-def refuse_escape(name: str) -> str:
-    """Return a name without a leading `./`; raise an error if it leads out of its folder or is too long or deep."""
-    name = name.removeprefix("./")
-    parts = name.replace("\\", "/").split("/")
-    if not name or not parts[0] or name[1:2] == ":":
-        raise PullError(f"refused: {name!r} is not a name inside the data, the contents are not to be trusted")
-    if ".." in parts:
-        raise PullError(f"refused: {name!r} leads out of the folder, the contents are not to be trusted")
-    if len(parts) > _MAX_DEPTH or max(len(part.encode("utf-8", "replace")) for part in parts) > _MAX_NAME_BYTES:
-        raise PullError(f"refused: {name[:60]!r}… is nested too deep or too long, the contents are not to be trusted")
-    return name
-
-
-def safe_name(name: str) -> str:
-    """Return a name such as `a/b.json`; raise an error if it is not safe to create on every system.
-
-    Beside what leads out, names are refused that some system reads differently than they look.
-    """
-    name = refuse_escape(name)
-    for part in name.split("/"):
-        if part in ("", ".") or part[-1] in ". " or _RESERVED.fullmatch(part) or not _is_plain(part):
-            raise PullError(f"refused: {name!r} is an odd name, the contents are not to be trusted")
-    return name
-
-
-def refuse_collisions(names: Iterable[str]) -> None:
-    """Raise an error if two names would denote the same file on some system, or a file and a folder."""
-    names_by_folded: dict[str, str] = {}
-    for name in sorted(names):
-        folded = unicodedata.normalize("NFC", name).casefold()
-        if folded in names_by_folded:
-            raise PullError(f"refused: {name!r} and {names_by_folded[folded]!r} would be one file on some systems")
-        names_by_folded[folded] = name
-    for folded, name in names_by_folded.items():
-        parents = folded.split("/")[:-1]
-        if any("/".join(parents[:depth]) in names_by_folded for depth in range(1, len(parents) + 1)):
-            raise PullError(f"refused: {name!r} lies inside a file")
+_TAR_BLOCK = 512
+_PAX = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
+_MAX_TAR_EXTENSIONS = 8  # Headers in a row that describe a later one
+_MAX_TAR_EXTENSION_BYTES = 1 << 16
+_SPARSE = "refused: a sparse or oversized member, use a plain .tar.gz or a .zip"
 
 
 def matches_any(name: str, patterns: tuple[str, ...]) -> bool:
@@ -69,80 +46,11 @@ def matches_any(name: str, patterns: tuple[str, ...]) -> bool:
     return any(_compile_pattern(pattern).fullmatch(name) for pattern in patterns)
 
 
-def _is_plain(part: str) -> bool:
-    return part.isprintable() and _FORBIDDEN.isdisjoint(part)
-
-
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    translated = "".join(
-        {"**/": "(?:[^/]+/)*", "*": "[^/]*"}.get(piece, re.escape(piece)) for piece in re.split(r"(\*\*/|\*)", pattern)
-    )
-    return re.compile(translated, re.DOTALL)
-
-
-class SizeBudget:
-    """The number of files and bytes that may still be read from a source."""
-
-    def __init__(self, source: BenchmarkSource) -> None:
-        self.source = source
-        self._files = source.max_files
-        self._bytes = source.max_bytes
-
-    def demand(self, size: int) -> None:
-        """Raise an error if another file of the given size would exceed the limits."""
-        if self._files < 1:
-            raise PullError(f"refused: more than {self.source.max_files:,} files, which {self.source.name} never had")
-        if not 0 <= size <= self._bytes:
-            limit = self.source.max_bytes
-            raise PullError(f"refused: more than {limit:,} bytes of data, which {self.source.name} never had")
-
-    def take(self, size: int) -> None:
-        """Count a file of the given size."""
-        self._files -= 1
-        self._bytes -= size
-
-
-class FileCollector:
-    """Collects data files within the limits of their source."""
-
-    def __init__(self, source: BenchmarkSource, budget: SizeBudget | None = None) -> None:
-        self.source = source
-        self.files: FileContents = {}
-        self._budget = budget or SizeBudget(source)
-
-    def wants(self, name: str) -> bool:
-        """Return whether a file is to be collected."""
-        return matches_any(name, self.source.data + self.source.papers)
-
-    def keep(self, name: str, size: int, file: BinaryIO) -> None:
-        """Read a file with a declared size, counting its actual size too."""
-        name = safe_name(name)
-        if name in self.files:
-            raise PullError(f"refused: {name!r} is there twice, the contents are not to be trusted")
-        self._budget.demand(size)
-        pieces = []
-        length = 0
-        while piece := file.read(_CHUNK):
-            length += len(piece)
-            self._budget.demand(length)
-            pieces.append(piece)
-        if length != size:
-            raise PullError(f"refused: {name!r} should have {size:,} bytes, but has {length:,}; fetch it again")
-        self._budget.take(length)
-        self.files[name] = b"".join(pieces)
-
-    def has_data(self) -> bool:
-        """Return whether any collected file is data rather than a licence or README."""
-        return any(matches_any(name, self.source.data) for name in self.files)
-
-    def contents(self) -> FileContents:
-        """Return the collected files; raise an error if none of them is data."""
-        refuse_collisions(self.files)
-        if not self.has_data():
-            patterns = ", ".join(self.source.data)
-            raise PullError(f"there is no data of {self.source.name} in it ({patterns}): check where it comes from")
-        return dict(sorted(self.files.items()))
+    translations = {"**/": "(?:[^/]+/)*", "*": "[^/]*"}
+    pieces = re.split(r"(\*\*/|\*)", pattern)
+    return re.compile("".join(translations.get(piece, re.escape(piece)) for piece in pieces), re.DOTALL)
 
 
 def digest(contents: Mapping[str, bytes]) -> str:
@@ -151,25 +59,259 @@ def digest(contents: Mapping[str, bytes]) -> str:
     return f"sha256:{hashlib.sha256(''.join(lines).encode('utf-8')).hexdigest()}"
 
 
+class FileCollector:
+    """Collects the data files of a source, within its limits.
+
+    Files are kept by top folder, because GitHub packs them below one; the only folder with data is the result.
+    """
+
+    def __init__(self, source: BenchmarkSource) -> None:
+        self.source = source
+        self._folders: dict[str, FileContents] = {}
+        self._members: set[str] = set()
+        self._count = 0
+        self._files = source.max_files
+        self._bytes = source.max_bytes
+
+    def wants(self, name: str) -> bool:
+        """Return whether a file is to be kept."""
+        return matches_any(name, self.source.data + self.source.papers)
+
+    def locate(self, name: str, *, is_plain: bool, is_folder: bool) -> tuple[str, str] | None:
+        """Return the top folder of an archive member and its name there; None if it is not data."""
+        self._count += 1
+        if self._count > MAX_MEMBERS:
+            raise PullError(f"refused: more than {MAX_MEMBERS:,} members, this is not an archive of data")
+        name = (name.rstrip("/") if is_folder else name).removeprefix("./")
+        if is_folder and name in ("", "."):
+            return None
+        _refuse_escape(name)
+        if not is_plain:
+            raise PullError(f"refused: {name!r} is a link, a device or another odd member, use a clean archive")
+        if is_folder:
+            return None
+        if name in self._members:
+            raise PullError(f"refused: {name!r} is there twice, the contents are not to be trusted")
+        self._members.add(name)
+        top, _, below = name.partition("/")
+        return next((place for place in (("", name), (top, below)) if self.wants(place[1])), None)
+
+    def keep(self, name: str, size: int, pieces: Iterable[bytes], top: str = "") -> None:
+        """Keep a file with a declared size, counting its actual size too."""
+        for part in name.split("/"):
+            is_odd = part in ("", ".") or part[-1] in ". " or _RESERVED.fullmatch(part)
+            if is_odd or not part.isprintable() or not _FORBIDDEN.isdisjoint(part):
+                raise PullError(f"refused: {name!r} is an odd name, the contents are not to be trusted")
+        if self._files < 1:
+            raise PullError(f"refused: more than {self.source.max_files:,} files, which {self.source.name} never had")
+        self._demand(size)
+        data = bytearray()
+        for piece in pieces:
+            data += piece
+            self._demand(len(data))
+        if len(data) != size:
+            raise PullError(f"refused: {name!r} should have {size:,} bytes, but has {len(data):,}; fetch it again")
+        self._files -= 1
+        self._bytes -= size
+        self._folders.setdefault(top, {})[name] = bytes(data)
+
+    def _demand(self, size: int) -> None:
+        if size > self._bytes:
+            limit = self.source.max_bytes
+            raise PullError(f"refused: more than {limit:,} bytes of data, which {self.source.name} never had")
+
+    def contents(self) -> FileContents:
+        """Return the files of the folder that holds data."""
+        full = {
+            top: kept
+            for top, kept in self._folders.items()
+            if any(matches_any(name, self.source.data) for name in kept)
+        }
+        if not full:
+            patterns = ", ".join(self.source.data)
+            raise PullError(f"there is no data of {self.source.name} in it ({patterns}): check where it comes from")
+        if len(full) > 1 and "" not in full:
+            raise PullError(f"refused: several folders hold data ({', '.join(sorted(full)[:3])}): pack only one")
+        contents = full.get("") or next(iter(full.values()))
+        _refuse_collisions(contents)
+        return dict(sorted(contents.items()))
+
+
+def _refuse_escape(name: str) -> None:
+    """Raise an error if a name leads out of its folder, or is too long or deep."""
+    parts = name.replace("\\", "/").split("/")
+    if not name or not parts[0] or name[1:2] == ":":
+        raise PullError(f"refused: {name!r} is not a name inside the data, the contents are not to be trusted")
+    if ".." in parts:
+        raise PullError(f"refused: {name!r} leads out of the folder, the contents are not to be trusted")
+    if len(parts) > _MAX_DEPTH or max(len(part.encode("utf-8", "replace")) for part in parts) > _MAX_NAME_BYTES:
+        raise PullError(f"refused: {name[:60]!r}… is nested too deep or too long, the contents are not to be trusted")
+
+
+def _refuse_collisions(names: Iterable[str]) -> None:
+    """Raise an error if two names would denote the same file on some system, or a file and a folder."""
+    originals: dict[str, str] = {}
+    for name in sorted(names):
+        folded = unicodedata.normalize("NFC", name).casefold()
+        if folded in originals:
+            raise PullError(f"refused: {name!r} and {originals[folded]!r} would be one file on some systems")
+        originals[folded] = name
+    for folded, name in originals.items():
+        parents = folded.split("/")[:-1]
+        if any("/".join(parents[:depth]) in originals for depth in range(1, len(parents) + 1)):
+            raise PullError(f"refused: {name!r} lies inside a file")
+
+
 def read_folder(source: BenchmarkSource, folder: Path) -> FileContents:
     """Return the data files of a folder; links are never followed."""
-    keeper = FileCollector(source)
+    collector = FileCollector(source)
     entries = 0
-    for parent, folders, names in os.walk(folder, onerror=_raise_error):
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for parent, folders, names in os.walk(folder, onerror=fail):
         entries += len(folders) + len(names)
         if entries > _MAX_ENTRIES:
             raise PullError(f"{folder} holds more than {_MAX_ENTRIES:,} files: give the folder of the data itself")
         for name in names + folders:
             path = Path(parent, name)
             inside = path.relative_to(folder).as_posix()
-            if not keeper.wants(inside) or (name in folders and not path.is_symlink()):
+            if not collector.wants(inside) or (name in folders and not path.is_symlink()):
                 continue
             if path.is_symlink() or not path.is_file():
                 raise PullError(f"refused: {path} is a link or no plain file: put the file itself there")
             with path.open("rb") as file:
-                keeper.keep(inside, os.fstat(file.fileno()).st_size, file)
-    return keeper.contents()
+                collector.keep(inside, os.fstat(file.fileno()).st_size, _pieces(file))
+    return collector.contents()
 
 
-def _raise_error(error: OSError) -> None:
-    raise error
+def read_archive(source: BenchmarkSource, path: Path) -> tuple[FileContents, str]:
+    """Return the data files of a .zip or .tar.gz archive, and the commit stated in it (empty if there is none)."""
+    collector = FileCollector(source)
+    with path.open("rb") as file:
+        start = file.read(4)
+    try:
+        if start.startswith(b"PK"):
+            comment = _read_zip(path, collector)
+        elif start.startswith(b"\x1f\x8b"):
+            comment = _read_tar(path, collector)
+        else:
+            raise PullError(f"{path.name} is neither a .zip nor a .tar.gz archive: check what was downloaded")
+    except (
+        *(zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, struct.error),
+        *(EOFError, ValueError, OverflowError, NotImplementedError),
+    ) as error:
+        raise PullError(f"{path.name} is damaged ({error}): download it again") from error
+    return collector.contents(), comment if re.fullmatch(r"[0-9a-f]{40}", comment) else ""
+
+
+def _pieces(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+    return iter(partial(file.read, _CHUNK), b"")
+
+
+def _read_zip(path: Path, collector: FileCollector) -> str:
+    """Collect the data files of a .zip archive, and return the archive's comment."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        # Before the library reads them all.
+        if sum(1 for _ in re.finditer(rb"PK\x01\x02", data)) > MAX_MEMBERS:
+            raise PullError("refused: the archive lists too many members, this is not an archive of data")
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            kind = stat.S_IFMT(member.external_attr >> 16)
+            is_plain = kind in (0, stat.S_IFDIR if member.is_dir() else stat.S_IFREG)
+            is_plain = is_plain and member.orig_filename == member.filename
+            place = collector.locate(member.filename, is_plain=is_plain, is_folder=member.is_dir())
+            if place is None:
+                continue
+            # Other methods unpack a piece to any length.
+            if member.flag_bits & 1 or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise PullError(
+                    f"refused: {member.filename!r} is encrypted or packed in an unusual way, use a plain .zip"
+                )
+            with archive.open(member) as unpacked:
+                collector.keep(place[1], member.file_size, _pieces(unpacked), place[0])
+        return archive.comment.decode("ascii", "replace")
+
+
+class _LimitedGzip(gzip.GzipFile):
+    """A .gz file that raises an error where it unpacks to far more than data."""
+
+    unpacked = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        data = super().read(size)
+        self.unpacked += len(data)
+        if self.unpacked > MAX_UNPACKED_BYTES:
+            raise PullError("refused: the archive unpacks to far more than data, it is not to be trusted")
+        return data
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """Yield this many bytes."""
+        while size > 0:
+            piece = self.read(min(size, _CHUNK))
+            if not piece:
+                raise EOFError("it ends too early")
+            size -= len(piece)
+            yield piece
+
+    def skip(self, size: int) -> None:
+        """Leave this many bytes out."""
+        for _ in self.pieces(size):
+            pass
+
+
+def _read_tar(path: Path, collector: FileCollector) -> str:
+    """Collect the data files of a .tar.gz archive, and return the comment in its header.
+
+    Headers are read here, and not by `tarfile`, which recurses into those that describe each other.
+    """
+    comment = long_name = ""
+    extensions = 0
+    with _LimitedGzip(path) as file:
+        while any(header := file.read(_TAR_BLOCK)):
+            member = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
+            if member.size < 0:
+                raise ValueError("a member has a negative size")
+            padding = -member.size % _TAR_BLOCK
+            if member.type in (*_PAX, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK):
+                extensions += 1
+                if extensions > _MAX_TAR_EXTENSIONS or member.size > _MAX_TAR_EXTENSION_BYTES:
+                    raise PullError(
+                        "refused: headers of the archive describe each other without end, use a clean archive"
+                    )
+                data = b"".join(file.pieces(member.size))
+                file.skip(padding)
+                if member.type in _PAX:
+                    records = dict(_parse_pax(data))
+                    if any(key == "size" or key.startswith("GNU.sparse.") for key in records):
+                        raise PullError(_SPARSE)
+                    comment = records.get("comment", comment)
+                    long_name = records.get("path", long_name) if member.type != tarfile.XGLTYPE else long_name
+                elif member.type == tarfile.GNUTYPE_LONGNAME:
+                    long_name = data.rstrip(b"\0").decode("utf-8", "surrogateescape")
+                continue
+            if member.type == tarfile.GNUTYPE_SPARSE:
+                raise PullError(_SPARSE)
+            is_plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE)
+            place = collector.locate(long_name or member.name, is_plain=is_plain, is_folder=member.isdir())
+            long_name, extensions = "", 0
+            if place is not None:
+                collector.keep(place[1], member.size, file.pieces(member.size), place[0])
+                file.skip(padding)
+            elif not member.isdir():
+                file.skip(member.size + padding)
+        for _ in _pieces(file):  # to the end, so that a cut or damaged archive is noticed
+            pass
+    return comment
+
+
+def _parse_pax(data: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the keys and values of an extended header, whose records begin with their lengths."""
+    while data:
+        length = int(data.partition(b" ")[0])
+        if not 0 < length <= len(data):
+            raise ValueError("a header has a wrong length")
+        key, _, value = data[:length].partition(b" ")[2].removesuffix(b"\n").partition(b"=")
+        yield key.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")
+        data = data[length:]

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import shutil
 import tempfile
+import time
 import tomllib
+import urllib.error
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO
 from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from formalimg._util.io import refuse_special_file
-from formalimg.benchmarks.download.contents import FileContents, digest, matches_any, read_folder
-from formalimg.benchmarks.download.git import read_git
+from formalimg.benchmarks.download.contents import FileContents, digest, matches_any, read_archive, read_folder
 from formalimg.benchmarks.download.source import COMMIT, BenchmarkSource, PullError, redact_url, source
 
-SOURCE_NOTE = "SOURCE.toml"
-"""The file beside the data that says what it is and where it comes from."""
-
+SOURCE_NOTE = "SOURCE.toml"  # The file beside the data that says what it is and where it comes from
 ARCHIVE_SUFFIXES = (".zip", ".tar.gz", ".tgz")
-
+MAX_DOWNLOAD_BYTES = 300_000_000
+DOWNLOAD_TIMEOUT_S = 900
+_READ_TIMEOUT_S = 30
+_CHUNK = 1 << 16
 _FIRST_LINE = "# Made by `formalimg pull`. The files beside this one are as their authors published them.\n"
 
 
@@ -33,19 +37,12 @@ class PullResult:
     folder: Path  # where it lies now
     origin: str  # where it came from
     commit: str  # the full id of its commit; empty if a plain folder or an archive could not tell
-    # what shows that it is what was asked for: "digest", "commit", "short commit" (which an honest repository keeps
-    # to, but a dishonest one can imitate), or "" if nothing does
+    # what shows that it is what was asked for: "digest", "archive" (that of the commit, as the authors' server gives
+    # it), or "" if nothing does
     verified_by: str
     files: int  # how many files were kept
     bytes: int  # their size
     digest: str  # the digest of all files kept
-
-
-class _Fetched(NamedTuple):
-    contents: FileContents
-    origin: str
-    commit: str
-    by_git: bool
 
 
 def pull(
@@ -67,13 +64,22 @@ def pull(
         above = next(parent for parent in folder.parents if parent.is_dir())
         work = Path(tempfile.mkdtemp(prefix=".formalimg-pull-", dir=above))
         try:
-            fetched = _fetch_contents(
-                benchmark, str(origin or benchmark.repository), revision or benchmark.commit, work
-            )
+            contents, place, commit = _fetch_contents(benchmark, str(origin or benchmark.repository), revision, work)
             if convert is not None:
-                fetched = fetched._replace(contents=convert(fetched.contents))
-            pulled = _describe_result(benchmark, folder, fetched, revision)
-            install(fetched.contents, _build_note(pulled), folder, work)
+                contents = convert(contents)
+            verified_by = "archive" if commit and place == benchmark.repository else ""
+            is_pinned = revision is None or benchmark.commit.startswith(revision)
+            if benchmark.digest and is_pinned:
+                data = {path: text for path, text in contents.items() if matches_any(path, benchmark.data)}
+                if digest(data) != benchmark.digest:
+                    raise PullError(
+                        f"these are not the data files of {benchmark.name} at commit {benchmark.commit[:7]}: "
+                        "pull without --from, or use them from where they lie"
+                    )
+                verified_by = "digest"
+            size = sum(map(len, contents.values()))
+            pulled = PullResult(benchmark, folder, place, commit, verified_by, len(contents), size, digest(contents))
+            install(contents, _build_note(pulled), folder, work)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
@@ -81,70 +87,89 @@ def pull(
     return pulled
 
 
-def _fetch_contents(benchmark: BenchmarkSource, origin: str, commit: str, work: Path) -> _Fetched:
+def _fetch_contents(
+    benchmark: BenchmarkSource, origin: str, revision: str | None, work: Path
+) -> tuple[FileContents, str, str]:
+    """Return the data files of an origin, its address or path, and the commit that it states."""
+    commit = revision or benchmark.commit
     if "://" in origin:
-        try:
-            parts = urlsplit(origin)
-        except ValueError as error:
-            raise PullError(f"the address to pull from is not valid ({error}): check it") from error
-        if parts.scheme not in ("https", "http"):
-            raise PullError(f"cannot pull from {redact_url(origin)}: give an https address, a folder or an archive")
-        if parts.username is not None:
-            raise PullError(
-                f"cannot pull from {redact_url(origin)}: leave the user and password out, they are not used"
-            )
-        if parts.path.endswith(ARCHIVE_SUFFIXES):
-            from formalimg.benchmarks.download.archive import download  # few pulls need it
-
-            archive = work / "archive"
-            download(origin, archive)
-            return _fetch_archive(benchmark, archive, redact_url(origin), commit)
-        contents, full = read_git(benchmark, origin, commit, work)
-        return _Fetched(contents, redact_url(origin), full, True)
-    path = Path(origin).expanduser()
-    refuse_special_file(path)
-    if path.is_dir():
-        location = str(path.resolve())
-        if _is_repository(path):
-            contents, full = read_git(benchmark, str(path), commit, work)
-            return _Fetched(contents, location, full, True)
-        return _Fetched(read_folder(benchmark, path), location, "", False)
-    if not path.is_file():
-        raise PullError(f"there is nothing at {origin}: give a git address, a folder or an archive")
-    if not path.name.endswith(ARCHIVE_SUFFIXES):
-        raise PullError(f"{origin} is not an archive: it must end in {', '.join(ARCHIVE_SUFFIXES)}")
-    return _fetch_archive(benchmark, path, str(path.resolve()), commit)
-
-
-def _fetch_archive(benchmark: BenchmarkSource, archive: Path, origin: str, commit: str) -> _Fetched:
-    from formalimg.benchmarks.download.archive import read_archive  # few pulls need it
-
-    contents, stated = read_archive(benchmark, archive)
+        path, place = work / "archive", redact_url(_require_safe(origin))
+        is_archive = urlsplit(origin).path.endswith(ARCHIVE_SUFFIXES)
+        _download(origin if is_archive else f"{place.removesuffix('.git')}/archive/{commit}.tar.gz", path)
+    else:
+        path = Path(origin).expanduser()
+        refuse_special_file(path)
+        place = str(path.resolve())
+        if path.is_dir():
+            if revision is not None or (path / "HEAD").is_file():
+                raise PullError(
+                    f"{origin} is a folder, and read as it is: for a commit of a repository, run "
+                    f"`git archive -o data.tar.gz {commit}` there and give that archive"
+                )
+            return read_folder(benchmark, path), place, ""
+        if not path.is_file():
+            raise PullError(f"there is nothing at {origin}: give the address of a repository, a folder or an archive")
+        if not path.name.endswith(ARCHIVE_SUFFIXES):
+            raise PullError(f"{origin} is not an archive: it must end in {', '.join(ARCHIVE_SUFFIXES)}")
+    contents, stated = read_archive(benchmark, path)
     if stated and not stated.startswith(commit):
         raise PullError(
             f"the archive is of commit {stated}, not of {commit}: take that one, or add --revision {stated[:7]}"
         )
-    return _Fetched(contents, origin, stated, False)
+    return contents, place, stated
 
 
-def _describe_result(benchmark: BenchmarkSource, folder: Path, fetched: _Fetched, revision: str | None) -> PullResult:
-    """Return the result of a pull, after checking that the files match the pinned digest."""
-    contents = fetched.contents
-    data = {name: text for name, text in contents.items() if matches_any(name, benchmark.data)}
-    pinned = revision is None or benchmark.commit.startswith(revision) or revision.startswith(benchmark.commit)
-    if benchmark.digest and pinned and digest(data) != benchmark.digest:
-        raise PullError(
-            f"these are not the data files of {benchmark.name} at commit {benchmark.commit[:7]}: pull without --from, "
-            "or use them from where they lie"
-        )
-    if benchmark.digest and pinned:
-        proven = "digest"
-    elif fetched.by_git:
-        proven = "commit" if len(revision or benchmark.commit) == 40 else "short commit"
-    else:
-        proven = ""
-    size = sum(map(len, contents.values()))
-    return PullResult(benchmark, folder, fetched.origin, fetched.commit, proven, len(contents), size, digest(contents))
+def _require_safe(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+    except ValueError as error:
+        raise PullError(f"the address to pull from is not valid ({error}): check it") from error
+    if parts.scheme not in ("https", "http"):
+        raise PullError(f"cannot pull from {redact_url(address)}: give an https address, a folder or an archive")
+    if parts.username is not None:
+        raise PullError(f"cannot pull from {redact_url(address)}: leave the user and password out, they are not used")
+    return address
+
+
+class _HttpsRedirects(HTTPRedirectHandler):
+    """Follows redirects, but not from https to http."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str
+    ) -> Request | None:
+        schemes = ("https",) if req.type == "https" else ("http", "https")
+        if urlsplit(newurl).scheme not in schemes or urlsplit(newurl).username is not None:
+            raise PullError(f"refused: {redact_url(req.full_url)} leads on to an unsafe address")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _download(url: str, to: Path) -> None:
+    """Download a URL to a file; no credentials are sent."""
+    safe_url = redact_url(url)
+    deadline = time.monotonic() + DOWNLOAD_TIMEOUT_S
+    length = 0
+    try:
+        request = Request(url, headers={"User-Agent": "formalimg"})
+        with build_opener(_HttpsRedirects).open(request, timeout=_READ_TIMEOUT_S) as answer, to.open("wb") as file:
+            size = answer.headers.get("Content-Length", "")
+            expected = int(size) if size.isascii() and size.isdigit() else None
+            while True:
+                if max(length, expected or 0) > MAX_DOWNLOAD_BYTES:
+                    raise PullError(f"refused: {safe_url} gives more than {MAX_DOWNLOAD_BYTES:,} bytes")
+                if time.monotonic() > deadline:
+                    raise PullError(f"gave up after {DOWNLOAD_TIMEOUT_S} s: {safe_url} is too slow, try again")
+                piece = answer.read1(_CHUNK)
+                if not piece:
+                    break
+                length += file.write(piece)
+    except urllib.error.HTTPError as error:
+        raise PullError(f"cannot download {safe_url}: the server answers {error.code} {error.reason}") from error
+    except urllib.error.URLError as error:
+        raise PullError(f"cannot download {safe_url}: {error.reason}; check the address and the network") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise PullError(f"cannot download {safe_url}: {error or type(error).__name__}; try again") from error
+    if expected is not None and length != expected:
+        raise PullError(f"{safe_url} broke off after {length:,} of {expected:,} bytes: try again")
 
 
 def _build_note(pulled: PullResult) -> str:
@@ -165,16 +190,10 @@ def _build_note(pulled: PullResult) -> str:
     )
 
 
-def _is_repository(path: Path) -> bool:
-    """Return whether a folder is a git repository, bare or with a work tree."""
-    return (path / ".git").exists() or ((path / "HEAD").is_file() and (path / "objects").is_dir())
-
-
 def note_text(facts: dict[str, str | int]) -> str:
-    """Return the source note as TOML."""
-    return _FIRST_LINE + "".join(
-        f"{key} = {_quote_toml(value) if isinstance(value, str) else value}\n" for key, value in facts.items()
-    )
+    """Return the source note as TOML, whose quotes differ from JSON's in one character."""
+    values = {key: json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f") for key, value in facts.items()}
+    return _FIRST_LINE + "".join(f"{key} = {value}\n" for key, value in values.items())
 
 
 def require_replaceable(folder: Path) -> None:
@@ -188,11 +207,18 @@ def require_replaceable(folder: Path) -> None:
     note = folder / SOURCE_NOTE
     if not note.is_file() or not note.read_bytes().startswith(_FIRST_LINE.encode()):
         raise PullError(f"{folder} is not empty and was not made by pull: choose another folder")
+    contents = {}
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            contents[name] = b"no plain file"  # counts as changed
+        elif path.is_file() and name != SOURCE_NOTE:
+            contents[name] = path.read_bytes()
     try:
         recorded = tomllib.loads(note.read_text(encoding="utf-8")).get("digest")
     except ValueError:
         recorded = None
-    if recorded != digest(_read_files(folder)):
+    if recorded != digest(contents):
         raise PullError(f"{folder} was changed since it was pulled: move it away, or choose another folder")
 
 
@@ -214,20 +240,3 @@ def install(contents: FileContents, note: str, folder: Path, work: Path) -> None
         if old.exists():
             old.rename(folder)
         raise
-
-
-def _quote_toml(text: str) -> str:
-    """Return text in TOML quotes, which differ from JSON's in one character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _read_files(folder: Path) -> FileContents:
-    """Return all files of a folder except the note; links count as changed content."""
-    contents = {}
-    for path in folder.rglob("*"):
-        name = path.relative_to(folder).as_posix()
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            contents[name] = b"no plain file"
-        elif path.is_file() and name != SOURCE_NOTE:
-            contents[name] = path.read_bytes()
-    return contents

@@ -1,13 +1,9 @@
-"""Sources: the public repositories of published benchmarks, pinned by commit.
-
-They are in `sources.toml` here, and in files of this name in the folders of benchmarks.
-"""
+"""Sources of published benchmarks, pinned by commit in `sources.toml`, here and in the folders of benchmarks."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,8 +13,7 @@ from formalimg.benchmarks.registry import FOLDERS, suite, suite_names
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import closest_match
 
-COMMIT = re.compile(r"[0-9a-f]{7,40}")
-"""An id of a commit, whole (40 digits) or shortened."""
+COMMIT = re.compile(r"[0-9a-f]{7,40}")  # An id of a commit, whole (40 digits) or shortened
 
 
 class PullError(FormalimgError):
@@ -37,7 +32,7 @@ class BenchmarkSource:
     name: str  # what the user calls it
     title: str  # what it is, in words
     repository: str  # its address
-    commit: str  # the pinned commit; 7 to 40 digits
+    commit: str  # the pinned commit
     licence: str  # the licence as the authors state it, and where they do
     data: tuple[str, ...]  # patterns of the files to keep
     papers: tuple[str, ...]  # patterns of the files to keep beside them, such as the licence
@@ -45,43 +40,21 @@ class BenchmarkSource:
     max_bytes: int  # more bytes than this are refused
     digest: str = ""  # the digest of the data files, if it is known
 
-    @property
-    def archive(self) -> str:
-        """The URL of an archive of the pinned commit."""
-        return f"{self.repository}/archive/{self.commit}.tar.gz"
-
 
 def source(name: str) -> BenchmarkSource:
     """Return the source of a benchmark."""
     sources = _read_sources()
-    if name not in sources:
-        if name in suite_names():
-            names = "|".join(sources_of(name))
-            advice = (
-                f"its data comes with `formalimg pull {names}`"
-                if names
-                else "its items ship with formalimg, or are yours"
-            )
-            raise PullError(f"{name} is a suite, and not published data: {advice}")
-        near = closest_match(name, tuple(sources))
-        advice = f"did you mean {near}?" if near else f"known are {', '.join(sources)}"
-        raise PullError(f"unknown benchmark {name!r}: {advice}")
-    return sources[name]
-
-
-def suites_by_source() -> dict[str, tuple[str, ...]]:
-    """Return the suites that read the pulled data, by source name."""
-    return {
-        name: tuple(
-            suite_name for suite_name in suite_names() if name in (suite(suite_name).source, *suite(suite_name).reads)
+    if name in sources:
+        return sources[name]
+    if name in suite_names():
+        names = "|".join(sources_of(name))
+        advice = (
+            f"pull its data with `formalimg pull {names}`" if names else "its items ship with formalimg, or are yours"
         )
-        for name in _read_sources()
-    }
-
-
-def sources_of(suite: str) -> tuple[str, ...]:
-    """Return the names of the sources that can be pulled for a suite."""
-    return tuple(name for name, suites in suites_by_source().items() if suite in suites)
+        raise PullError(f"{name} is a suite, not published data: {advice}")
+    near = closest_match(name, tuple(sources))
+    advice = f"did you mean {near}?" if near else f"known are {', '.join(sources)}"
+    raise PullError(f"unknown benchmark {name!r}: {advice}")
 
 
 def source_names() -> tuple[str, ...]:
@@ -89,21 +62,28 @@ def source_names() -> tuple[str, ...]:
     return tuple(_read_sources())
 
 
+def suites_by_source() -> dict[str, tuple[str, ...]]:
+    """Return the suites that read the pulled data, by source name."""
+    readers = {name: (suite(name).source, *suite(name).reads) for name in suite_names()}
+    return {name: tuple(reader for reader in readers if name in readers[reader]) for name in _read_sources()}
+
+
+def sources_of(suite: str) -> tuple[str, ...]:
+    """Return the names of the sources that can be pulled for a suite."""
+    return tuple(name for name, suites in suites_by_source().items() if suite in suites)
+
+
 @cache
 def _read_sources() -> dict[str, BenchmarkSource]:
-    places = (files("formalimg.benchmarks") / folder / "sources.toml" for folder in ("download", *FOLDERS))
-    texts = (file.read_text(encoding="utf-8") for file in places if file.is_file())
-    return {name: _build_source(name, table) for text in texts for name, table in tomllib.loads(text).items()}
-
-
-def _build_source(name: str, table: Mapping[str, object]) -> BenchmarkSource:
-    fields = {
-        key.replace("most_", "max_"): tuple(value) if isinstance(value, list) else value for key, value in table.items()
+    paths = (files("formalimg.benchmarks") / folder / "sources.toml" for folder in ("download", *FOLDERS))
+    texts = (path.read_text(encoding="utf-8") for path in paths if path.is_file())
+    return {
+        name: BenchmarkSource(
+            **{**fields, "name": name, "data": tuple(fields["data"]), "papers": tuple(fields["papers"])}
+        )
+        for text in texts
+        for name, fields in tomllib.loads(text).items()
     }
-    source = BenchmarkSource(name=name, **fields)  # type: ignore[arg-type]  # checked by the next lines and by a test
-    if not COMMIT.fullmatch(source.commit) or not source.repository.startswith("https://"):
-        raise ValueError(f"sources.toml, {name}: commit must be 7 to 40 hex digits, repository an https address")
-    return source
 
 
 def redact_url(url: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from formalimg._util.cache_folder import cache_folder
 from formalimg.benchmarks.download.contents import FileContents, matches_any
@@ -24,51 +24,41 @@ from formalimg.benchmarks.registry import FOLDERS
 from formalimg.prompts import USER_LINE, exact_prompt
 
 _FILE = "published_texts.toml"
+_Named: TypeAlias = dict[str, list[ast.expr]]
 
 
 @dataclass(frozen=True)
-class TextPlace:
-    """The location of a prompt in a source file."""
+class PublishedText:
+    """The location of a prompt in the authors' source files."""
 
     name: str  # the name of our prompt whose place it takes
     file: str  # the source file
-    parts: tuple[str, ...] = ()  # what it is made of, as `source_text.read_text` reads them; empty for the whole file
+    parts: tuple[str, ...] = ()  # what it is made of, as `read_text` reads them; empty for the whole file
     is_template: bool = False  # whether the script fills it with `str.format`, so that it doubles its braces already
-
-
-@dataclass(frozen=True)
-class TextSource:
-    """The prompts of a benchmark, with the repository and commit that they are read from."""
-
-    benchmark: BenchmarkSource
-    places: tuple[TextPlace, ...]
 
 
 def pull_texts(
     name: str, to: str | Path | None = None, origin: str | Path | None = None, revision: str | None = None
 ) -> PullResult:
     """Pull the prompts of a published benchmark, each as a text file that replaces ours."""
-    texts = text_source(name)
+    benchmark = source(name)
+    if not has_texts(name):
+        raise PullError(f"{name} has no prompts that we know of: known are those of {', '.join(published_texts())}")
+    commit, texts = published_texts()[name]
+    benchmark = replace(
+        benchmark,
+        title=f"{benchmark.title.partition(':')[0]}: the prompts in its scripts",
+        commit=commit,
+        data=tuple(dict.fromkeys(text.file for text in texts)),
+        papers=("LICENSE*",),
+        digest="",
+    )
 
     def extract(contents: FileContents) -> FileContents:
-        papers = {path: data for path, data in contents.items() if matches_any(path, texts.benchmark.papers)}
-        return papers | {f"{place.name}.txt": _extract_text(place, contents, texts.benchmark) for place in texts.places}
+        papers = {path: data for path, data in contents.items() if matches_any(path, benchmark.papers)}
+        return papers | {f"{text.name}.txt": _extract_text(text, contents, benchmark) for text in texts}
 
-    return pull(texts.benchmark, to or texts_folder(name), origin, revision, convert=extract)
-
-
-def text_source(name: str) -> TextSource:
-    """Return the source of a benchmark's prompts."""
-    benchmark = source(name)
-    if name not in _read_tables():
-        raise PullError(f"where {name} keeps its texts is not known: known are those of {', '.join(_read_tables())}")
-    commit, texts = _read_tables()[name]
-    places = tuple(TextPlace(text, **fields) for text, fields in texts.items())
-    paths = tuple(dict.fromkeys(place.file for place in places))
-    title = f"{benchmark.title.partition(':')[0]}: the prompts in its scripts"
-    return TextSource(
-        replace(benchmark, title=title, commit=commit, data=paths, papers=("LICENSE*",), digest=""), places
-    )
+    return pull(benchmark, to or texts_folder(name), origin, revision, convert=extract)
 
 
 def texts_folder(name: str) -> Path:
@@ -76,40 +66,39 @@ def texts_folder(name: str) -> Path:
     return cache_folder() / "texts" / name
 
 
-def pulled_texts(name: str) -> Path | None:
+def find_pulled_texts(name: str) -> Path | None:
     """Return the folder with a benchmark's pulled prompts; None if they have not been pulled."""
-    folder = texts_folder(name) if name in _read_tables() else None
-    return folder if folder is not None and folder.is_dir() else None
+    return folder if has_texts(name) and (folder := texts_folder(name)).is_dir() else None
 
 
 def has_texts(name: str) -> bool:
     """Return whether the location of a benchmark's prompts is known."""
-    return name in _read_tables()
+    return name in published_texts()
 
 
-def _extract_text(place: TextPlace, contents: FileContents, benchmark: BenchmarkSource) -> bytes:
-    repository = benchmark.repository.removeprefix("https://").partition("/")[2]
-    if place.file not in contents:
-        raise PullError(f"there is no {place.file} in it: pull {benchmark.name} --texts from the authors' repository")
+def _extract_text(text: PublishedText, contents: FileContents, benchmark: BenchmarkSource) -> bytes:
+    if text.file not in contents:
+        raise PullError(f"there is no {text.file} in it: pull {benchmark.name} --texts from the authors' repository")
     try:
-        text = read_text(contents[place.file], place.parts, is_template=place.is_template)
+        words = read_text(contents[text.file], text.parts, is_template=text.is_template)
     except ValueError as error:
-        raise PullError(f"{place.file}, {place.name}: {error}; check where it comes from") from error
-    return exact_prompt(text, repository)  # the commit is in the note: the same text is the same prompt
+        raise PullError(f"{text.file}, {text.name}: {error}; check where it comes from") from error
+    # The commit is in the note: the same text is the same prompt.
+    return exact_prompt(words, benchmark.repository.removeprefix("https://").partition("/")[2])
 
 
 @cache
-def _read_tables() -> Mapping[str, tuple[str, Mapping[str, dict[str, Any]]]]:
-    """Return the commit and prompts of each benchmark that has any, by name."""
-    places = (files("formalimg.benchmarks") / folder / _FILE for folder in FOLDERS)
-    tables = [tomllib.loads(file.read_text(encoding="utf-8")) for file in places if file.is_file()]
+def published_texts() -> Mapping[str, tuple[str, tuple[PublishedText, ...]]]:
+    """Return the commit and the prompts of each benchmark that has any, by name."""
+    paths = (files("formalimg.benchmarks") / folder / _FILE for folder in FOLDERS)
+    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
     return {
         table["benchmark"]: (
             table["commit"],
-            {
-                name: {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+            tuple(
+                PublishedText(name, **{**fields, "parts": tuple(fields.get("parts", ()))})
                 for name, fields in table["texts"].items()
-            },
+            ),
         )
         for table in tables
     }
@@ -119,65 +108,54 @@ _SELECTOR = re.compile(r"([A-Za-z_][A-Za-z0-9_.]*)(?:\[([0-9]+)\])?")
 _MAX_BYTES = 2_000_000
 _MAX_DEPTH = 200
 
-_Named = dict[str, list[ast.expr]]
-
 
 def read_text(data: bytes, parts: Sequence[str], *, is_template: bool = False) -> str:
-    """Extract a text from a source file."""
+    """Extract a text from a source file, as a format string whose fields have names."""
     if len(data) > _MAX_BYTES:
         raise ValueError(f"the file has more than {_MAX_BYTES:,} bytes")
     if not parts:
         return _escape_braces(data.decode("utf-8"))
+    named: _Named = {}
     try:
-        tree = ast.parse(data)
-        named = _collect_texts(tree)
-        text = "".join(_read_part(part, named, is_template=is_template) for part in parts)
+        for name, value in _walk_bindings(ast.parse(data), ""):
+            named.setdefault(name, []).append(value)
+        text = "".join(_read_part(part, named, is_template) for part in parts)
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(f"it is not Python that can be read ({type(error).__name__})") from None
     list(string.Formatter().parse(text))  # raises, if braces do not match
     return text
 
 
-def _read_part(part: str, named: Mapping[str, list[ast.expr]], *, is_template: bool) -> str:
+def _read_part(part: str, named: _Named, is_template: bool) -> str:
     if part == "[user]":
         return USER_LINE
     if part.startswith("{"):
         return part
-    selected = _SELECTOR.fullmatch(part)
-    if selected is None:
+    selector = _SELECTOR.fullmatch(part)
+    if selector is None:
         raise ValueError(f"{part!r} names no text")
-    values = [value for value in named.get(selected[1], ()) if _is_text(value)]
-    number = int(selected[2] or 0)
+    values = [value for value in named.get(selector[1], ()) if _is_text(value)]
+    number = int(selector[2] or 0)
     if number >= len(values):
         raise ValueError(f"there is no text {part}")
-    return _resolve_text(values[number], named, is_template=is_template)
+    return _resolve_text(values[number], named, is_template)
 
 
-def _collect_texts(tree: ast.Module) -> _Named:
-    """Return the values of names, keys and arguments by enclosing function, in source order."""
-    named: _Named = {}
-    for scope, name, value in _walk_bindings(tree, ""):
-        named.setdefault(f"{scope}{name}", []).append(value)
-    return named
-
-
-def _walk_bindings(node: ast.AST, scope: str) -> Iterator[tuple[str, str, ast.expr]]:
+def _walk_bindings(node: ast.AST, scope: str) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names, keys and arguments with their values, after their functions, in source order."""
     match node:
         case ast.Assign(targets=targets, value=value):
-            for target in targets:
-                if isinstance(target, ast.Name):
-                    yield scope, target.id, value
+            yield from ((scope + target.id, value) for target in targets if isinstance(target, ast.Name))
         case (
             ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             | ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value)
+            | ast.keyword(arg=str(name), value=value)
         ):
-            yield scope, name, value
+            yield scope + name, value
         case ast.Dict(keys=keys, values=values):
             for key, value in zip(keys, values, strict=True):
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    yield scope, key.value, value
-        case ast.keyword(arg=str(name), value=value):
-            yield scope, name, value
+                    yield scope + key.value, value
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             scope = f"{scope}{name}."
     for child in ast.iter_child_nodes(node):
@@ -195,25 +173,24 @@ def _is_text(value: ast.expr) -> bool:
     return False
 
 
-def _resolve_text(value: ast.expr, named: Mapping[str, list[ast.expr]], *, is_template: bool, depth: int = 0) -> str:
+def _resolve_text(value: ast.expr, named: _Named, is_template: bool, depth: int = 0) -> str:
     if depth > _MAX_DEPTH:
         raise ValueError("it refers to itself")
     match value:
         case ast.Constant(value=str(text)):
             return text if is_template else _escape_braces(text)
         case ast.JoinedStr(values=values) if not is_template:
-            return "".join(_format_part(part) for part in values)
+            return "".join(map(_format_part, values))
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            sides = (_resolve_text(side, named, is_template=is_template, depth=depth + 1) for side in (left, right))
-            return "".join(sides)
+            return "".join(_resolve_text(side, named, is_template, depth + 1) for side in (left, right))
         case ast.Call(func=ast.Attribute(value=inner, attr="format")) if not is_template and _is_text(inner):
-            return _resolve_text(inner, named, is_template=True, depth=depth + 1)
+            return _resolve_text(inner, named, True, depth + 1)
         case ast.Call(func=ast.Attribute(value=inner, attr="strip" | "lstrip" | "rstrip" as strip), args=[]) if (
             _is_text(inner)
         ):
-            return str(getattr(_resolve_text(inner, named, is_template=is_template, depth=depth + 1), strip)())
+            return str(getattr(_resolve_text(inner, named, is_template, depth + 1), strip)())
         case ast.Name(id=name) if len(named.get(name, ())) == 1 and _is_text(named[name][0]):  # of the module
-            return _resolve_text(named[name][0], named, is_template=is_template, depth=depth + 1)
+            return _resolve_text(named[name][0], named, is_template, depth + 1)
     return _name_field(value)
 
 
@@ -223,7 +200,7 @@ def _format_part(part: ast.expr) -> str:
             return _escape_braces(text)
         case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
             return _name_field(value)
-    raise ValueError(f"a field is formatted in a way of its own, in line {part.lineno}")
+    raise ValueError(f"a field has its own format, in line {part.lineno}")
 
 
 def _name_field(value: ast.expr) -> str:
@@ -234,7 +211,7 @@ def _name_field(value: ast.expr) -> str:
             return f"{{{name}_{number}}}"
         case ast.Call(args=[inner, *_]):
             return _name_field(inner)
-    raise ValueError(f"what is put in there has no name, in line {value.lineno}")
+    raise ValueError(f"a field has no name, in line {value.lineno}")
 
 
 def _escape_braces(text: str) -> str:

@@ -15,27 +15,18 @@ if TYPE_CHECKING:
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import HowCounted, SeenRun
 
-
+# fmt: off
 CATEGORIES = (
-    "Colors",
-    "Conflicting",
-    "Counting",
-    "DALL-E",
-    "Descriptions",
-    "Gary Marcus et al.",
-    "Misspellings",
-    "Positional",
-    "Rare Words",
-    "Reddit",
-    "Text",
+    "Colors", "Conflicting", "Counting", "DALL-E", "Descriptions", "Gary Marcus et al.", "Misspellings", "Positional",
+    "Rare Words", "Reddit", "Text",
 )
+# fmt: on
 """The categories by name; the level of an item is the place of its category, from 1."""
 
 BY_FORMULA = ("Colors", "Counting", "Positional")
 """Those whose prompts name objects with colours, numbers and places, and hardly more."""
 
-BY_TEXT = ("Text",)
-"""Those whose prompts ask for text in quotes."""
+BY_TEXT = ("Text",)  # Those whose prompts ask for text in quotes
 
 
 def find_category(name: str) -> str | None:
@@ -51,7 +42,6 @@ class DrawBench(QuestionBenchmark):
     """The DrawBench benchmark: items with a formula, quoted text, or a single question about the prompt."""
 
     # --- items
-
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
         from formalimg.benchmarks.drawbench.published import read_published
 
@@ -63,16 +53,14 @@ class DrawBench(QuestionBenchmark):
         write_published(items, folder)
 
     # --- reports
-
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
         from formalimg.benchmarks.drawbench.tables import category_table
 
         return (category_table(self, runs),)
 
     # --- models and rewards
-
     def image_layout(self) -> ImageLayout:
-        from formalimg.benchmarks.drawbench.image_files import LAYOUT
+        from formalimg.benchmarks.drawbench.published import LAYOUT
 
         return LAYOUT
 

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from formalimg.benchmarks.export.provenance import LicenceTerms, Origin, PublisherInfo
 from formalimg.benchmarks.export.sheets import ItemStatistics, MarkdownTable, shared_fields, shared_texts
+
+if TYPE_CHECKING:
+    from formalimg.benchmarks.export.suite_export import LicenceTerms, Origin, PublisherInfo
 
 _UNRECORDED = "How the items were made is not recorded in them, and whoever made this export did not say."
 
@@ -35,37 +37,11 @@ _DEFAULTS = {
 _PUBLISHED_FORM = " The folder `published` has the same items in the form of the authors' own files."
 
 
-class DatasheetTexts(NamedTuple):
-    """The texts of a data sheet, one or more sentences each."""
-
-    summary: str
-    origin: str
-    motivation: str
-    asks: str
-    levels: str
-    made: str
-    collection_type: str
-    preprocessing: tuple[str, ...]
-    judged: str
-    uses: tuple[str, ...]
-    not_for: tuple[str, ...]
-    limitations: tuple[str, ...]
-    biases: tuple[str, ...]
-    personal: str
-    impact: str
-    maintenance: str
-    citation: str
-
-
-def datasheet_texts(statistics: ItemStatistics, origin: Origin, imprint: PublisherInfo) -> DatasheetTexts:
-    """Return the data sheet texts for items with the given statistics and origin."""
+def _fill_answers(statistics: ItemStatistics, origin: Origin, imprint: PublisherInfo) -> dict[str, Any]:
+    """Return the answers of the data sheet, one or more sentences each, by name."""
     texts = shared_texts()
     suite, sheet = statistics.suite, statistics.sheet
-    answers = {
-        **_DEFAULTS,
-        **sheet.texts,
-        **texts["origins"][origin.kind],
-    }
+    answers = {**_DEFAULTS, **sheet.texts, **texts["origins"][origin.kind]}
     if origin.kind == "published":
         answers["preprocessing"] = [*answers["preprocessing"], *sheet.as_published]
     values = {
@@ -77,7 +53,12 @@ def datasheet_texts(statistics: ItemStatistics, origin: Origin, imprint: Publish
         "made": imprint.made or _UNRECORDED,
         "paper": texts["papers"].get(origin.source.name, ""),
     }
-    return DatasheetTexts(*(_fill_texts(answers[name], values) for name in DatasheetTexts._fields))
+    return {
+        name: Template(answer).substitute(values)
+        if isinstance(answer, str)
+        else [Template(line).substitute(values) for line in answer]
+        for name, answer in answers.items()
+    }
 
 
 def licence_text(statistics: ItemStatistics, origin: Origin, terms: LicenceTerms) -> str:
@@ -106,26 +87,14 @@ def _origin_values(origin: Origin) -> dict[str, str]:
     }
 
 
-def _fill_texts(words: str | list[str], values: Mapping[str, str]) -> Any:
-    """Return a text or list of texts with the placeholders filled."""
-    if isinstance(words, str):
-        return Template(words).substitute(values)
-    return tuple(Template(line).substitute(values) for line in words)
-
-
 def datasheet_text(
     statistics: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: PublisherInfo, *, published: bool
 ) -> str:
     """Return the text of `DATASHEET.md`, which answers the questions of "Datasheets for Datasets"."""
-    texts = datasheet_texts(statistics, origin, imprint)
-    lists = {
-        name: _format_list(getattr(texts, name))
-        for name in ("preprocessing", "uses", "not_for", "limitations", "biases")
-    }
+    answers = _fill_answers(statistics, origin, imprint)
     address = f" at {imprint.url}" if imprint.url else ""
     values = {
-        **texts._asdict(),
-        **lists,
+        **{name: answer if isinstance(answer, str) else _format_list(answer) for name, answer in answers.items()},
         "title": statistics.suite.title,
         "name": statistics.suite.name,
         "version": statistics.version or "none is given",
@@ -173,9 +142,9 @@ _RECORDS = "items"
 class DataFile(NamedTuple):
     """The items file that the metadata describes."""
 
-    name: str  # what it is called
-    size: int  # its bytes
-    sha256: str  # their digest
+    name: str
+    size: int  # in bytes
+    sha256: str
     columns: frozenset[str]  # the fields that at least one record has
 
     @classmethod
@@ -190,19 +159,19 @@ def croissant_text(
     statistics: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: PublisherInfo, data: DataFile
 ) -> str:
     """Return the text of `croissant.json`."""
-    texts = datasheet_texts(statistics, origin, imprint)
+    texts = _fill_answers(statistics, origin, imprint)
     described: dict[str, Any] = {
         "@context": _build_context(),
         "@type": "sc:Dataset",
         "conformsTo": _CONFORMS_TO,
         "name": statistics.suite.title,
-        "description": f"{texts.summary} {texts.origin}",
+        "description": f"{texts['summary']} {texts['origin']}",
         "alternateName": statistics.suite.name,
         "identifier": statistics.digest,
         "isLiveDataset": False,
         "keywords": ["text-to-image", "evaluation", "benchmark", statistics.suite.name],
         "license": terms.licence_url,
-        "citeAs": texts.citation,
+        "citeAs": texts["citation"],
     }
     if origin.kind != "own":
         described["inLanguage"] = "en"
@@ -234,19 +203,23 @@ def croissant_text(
                 "name": _RECORDS,
                 "description": f"The {statistics.items:,} items.",
                 "key": {"@id": f"{_RECORDS}/id"},
-                "field": _build_fields(statistics, data),
+                "field": [
+                    _build_field(entry, data.name)
+                    for entry in (*shared_fields()["all"], *statistics.sheet.fields)
+                    if entry["name"] in data.columns
+                ],
             }
         ],
-        "rai:dataCollection": texts.made,
-        "rai:dataCollectionType": [texts.collection_type],
-        "rai:dataPreprocessingProtocol": list(texts.preprocessing),
-        "rai:dataAnnotationProtocol": texts.judged,
-        "rai:dataUseCases": list(texts.uses),
-        "rai:dataLimitations": [*texts.limitations, *texts.not_for],
-        "rai:dataBiases": list(texts.biases),
-        "rai:dataSocialImpact": texts.impact,
-        "rai:personalSensitiveInformation": [texts.personal],
-        "rai:dataReleaseMaintenancePlan": texts.maintenance,
+        "rai:dataCollection": texts["made"],
+        "rai:dataCollectionType": [texts["collection_type"]],
+        "rai:dataPreprocessingProtocol": texts["preprocessing"],
+        "rai:dataAnnotationProtocol": texts["judged"],
+        "rai:dataUseCases": texts["uses"],
+        "rai:dataLimitations": [*texts["limitations"], *texts["not_for"]],
+        "rai:dataBiases": texts["biases"],
+        "rai:dataSocialImpact": texts["impact"],
+        "rai:personalSensitiveInformation": [texts["personal"]],
+        "rai:dataReleaseMaintenancePlan": texts["maintenance"],
     }
     return json.dumps(described, indent=2, ensure_ascii=False) + "\n"
 
@@ -258,7 +231,6 @@ def missing_for_publication(origin: Origin, terms: LicenceTerms, imprint: Publis
 
 
 def _find_address(origin: Origin, imprint: PublisherInfo) -> str:
-    """Return the URL of the data, given by the publisher or else of the authors' repository."""
     return imprint.url or (origin.source.repository if origin.kind == "published" else "")
 
 
@@ -269,47 +241,24 @@ def _build_context() -> dict[str, Any]:
     return {"@language": context["language"], "@vocab": context["default"], **dict(sorted(meanings.items()))}
 
 
-def _build_fields(statistics: ItemStatistics, data: DataFile) -> list[dict[str, Any]]:
-    entries = [*shared_fields()["all"], *statistics.sheet.fields]
-    return [_build_field(entry, data) for entry in entries if entry["name"] in data.columns]
-
-
-def _build_field(entry: Mapping[str, Any], data: DataFile) -> dict[str, Any]:
-    name = entry["name"]
-    field = _field_header(f"{_RECORDS}/{name}", entry)
-    if "parts" not in entry:
-        return {**field, **_field_type(entry), "source": _field_source(data, name)}
-    path = [entry["inside"]] if "inside" in entry else []
-    return {
-        **field,
-        "isArray": True,
-        "arrayShape": "-1",
-        "subField": [
-            {
-                **_field_header(f"{_RECORDS}/{name}/{part['name']}", part),
-                **_field_type(part),
-                "source": _field_source(data, name, *path, part["name"]),
-            }
-            for part in entry["parts"]
-        ],
+def _build_field(entry: Mapping[str, Any], data: str, parents: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the description of a column, or of a part of it, in a data file."""
+    path = (*parents, entry["name"])
+    field: dict[str, Any] = {
+        "@type": "cr:Field",
+        "@id": "/".join((_RECORDS, parents[0], entry["name"]) if parents else (_RECORDS, entry["name"])),
+        "name": entry["name"],
+        "description": entry["description"],
     }
-
-
-def _field_header(identity: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {"@type": "cr:Field", "@id": identity, "name": entry["name"], "description": entry["description"]}
-
-
-def _field_type(entry: Mapping[str, Any]) -> dict[str, Any]:
-    array = {"isArray": True, "arrayShape": "-1"} if entry.get("array") else {}
-    return {"dataType": entry["type"], **array}
-
-
-def _field_source(data: DataFile, column: str, *path: str) -> dict[str, Any]:
-    """Return the Croissant source of a value: a column, or a JSON path inside it."""
-    source: dict[str, Any] = {"fileObject": {"@id": data.name}, "extract": {"column": column}}
-    if path:
-        source["transform"] = [{"jsonPath": step} for step in path]
-    return source
+    is_array = "parts" in entry or entry.get("array")
+    array = {"isArray": True, "arrayShape": "-1"} if is_array else {}
+    if "parts" in entry:
+        inside = (*path, entry["inside"]) if "inside" in entry else path
+        return {**field, **array, "subField": [_build_field(part, data, inside) for part in entry["parts"]]}
+    source: dict[str, Any] = {"fileObject": {"@id": data}, "extract": {"column": path[0]}}
+    if parents:
+        source["transform"] = [{"jsonPath": step} for step in path[1:]]
+    return {**field, "dataType": entry["type"], **array, "source": source}
 
 
 def _read_text(name: str) -> str:

@@ -22,11 +22,11 @@ PROMPT_FORMATS: tuple[PromptFormat, ...] = get_args(PromptFormat)
 class PromptRow(NamedTuple):
     """One image to generate."""
 
-    file: str  # the name of its file, by which it is matched to its item
-    item: str  # the id of the item
-    sample: int  # which of the item's images it is, from 0
-    level: int  # the level of the item
-    prompt: str  # what to send to the image model
+    file: str  # by whose name it is matched to its item
+    item: str
+    sample: int  # from 0
+    level: int
+    prompt: str
 
 
 def prompt_rows(

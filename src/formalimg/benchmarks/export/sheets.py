@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -42,7 +41,7 @@ def read_sheet(package: str, section: str, suite: str, contents: MarkdownTable, 
     texts, fields = shared_texts(), shared_fields()
     file = files(package) / "datasheet.toml"
     if file.is_file():
-        more = _read_toml(file)
+        more = tomllib.loads(file.read_text(encoding="utf-8"))
         texts = {**texts, **more}
         fields = {**fields, **more["fields"]}
     return Datasheet(
@@ -57,17 +56,13 @@ def read_sheet(package: str, section: str, suite: str, contents: MarkdownTable, 
 @cache
 def shared_texts() -> dict[str, Any]:
     """Return the texts shared by several or all benchmarks."""
-    return _read_toml(files(__package__) / "texts.toml")
+    return tomllib.loads((files(__package__) / "texts.toml").read_text(encoding="utf-8"))
 
 
 @cache
 def shared_fields() -> dict[str, list[dict[str, Any]]]:
     """Return descriptions of record fields by section; those shared by all records are under `all`."""
-    return _read_toml(files(__package__) / "fields.toml")
-
-
-def _read_toml(file: Traversable) -> dict[str, Any]:
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    return tomllib.loads((files(__package__) / "fields.toml").read_text(encoding="utf-8"))
 
 
 def count_rows(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, ...], ...]:
@@ -78,14 +73,14 @@ def count_rows(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, ...], ...]
 class ItemStatistics(NamedTuple):
     """Counts of levels, tags and contents over a set of items."""
 
-    suite: Benchmark  # the benchmark they belong to
-    items: int  # how many there are
-    version: str  # that of the suite; empty if the items carry none, or several
-    digest: str  # of what they ask
-    distinct: int  # how many different prompts there are
+    suite: Benchmark
+    items: int
+    version: str  # empty if the items carry none, or several
+    digest: str  # of the instructions
+    distinct: int  # number of different prompts
     levels: MarkdownTable  # items and words of a prompt for each level
     tags: MarkdownTable | None  # items for each set of tags; None if no item has any
-    sheet: Datasheet  # what the items ask for, and what is said of them, in the terms of the suite
+    sheet: Datasheet
 
 
 def count_items(name: str, items: Sequence[Item[Any]]) -> ItemStatistics:

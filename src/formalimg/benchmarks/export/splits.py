@@ -12,9 +12,10 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from importlib.resources import files
 from itertools import combinations
+from operator import or_
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
 from formalimg.benchmarks.conditions import Condition, StyleText
@@ -24,17 +25,11 @@ from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
-SplitBy: TypeAlias = Literal["formula", "class-pair", "relation"]
-"""What train and test have not in common."""
-
+SplitBy: TypeAlias = Literal["formula", "class-pair", "relation"]  # What train and test have not in common
 SPLITS: tuple[SplitBy, ...] = get_args(SplitBy)
 
-TEST_SHARE = 0.1
-"""The share of the test in all items that are kept."""
-
-_MAX_TRIED = 10
-"""Features whose every choice is tried, a thousand; relations are few, and pairs of classes many."""
-
+TEST_SHARE = 0.1  # The share of the test in all items that are kept
+_MAX_TRIED = 10  # Features whose every choice is tried, a thousand; relations are few, and pairs of classes many
 _VARIABLE = re.compile(r"\?\w+")
 
 
@@ -70,9 +65,13 @@ def split_items(
     if by != "formula" and not bound:
         raise FormalimgError(f"no item of {items[0].suite} has a {by.replace('-', ' ')}: choose --split formula")
     train, test, left_out = _hold_out(bound, test_share)
-    in_test = _by_chance(free, test_share)
-    test += [group for group, is_test in zip(free, in_test, strict=True) if is_test]
-    train += [group for group, is_test in zip(free, in_test, strict=True) if not is_test]
+    levels: dict[int, list[_ItemGroup]] = defaultdict(list)
+    for group in free:
+        levels[group.items[0].level].append(group)
+    for members in levels.values():
+        tested = round(test_share * len(members))
+        test += members[:tested]
+        train += members[tested:]
     split = TrainTestSplit(
         *(in_order(item for group in side for item in group.items) for side in (train, test, left_out))
     )
@@ -121,16 +120,18 @@ def _read_families() -> Mapping[str, str]:
 class _ItemGroup:
     """Items with the same formula, which stay together in a split."""
 
-    items: tuple[Item[Any], ...]  # the items
+    items: tuple[Item[Any], ...]
     features: frozenset[str]  # what must be on one side only
-    order: str  # a number by chance, by which groups are taken
+    order: str  # random
 
 
 def _group_items(items: Sequence[Item[Any]], by: SplitBy, seed: int) -> list[_ItemGroup]:
     """Return the groups of items with the same formula, in random order."""
     by_key: dict[str, list[Item[Any]]] = defaultdict(list)
     for item in items:
-        by_key[_instruction_key(item)].append(item)
+        names: dict[str, str] = {}  # so that groups do not depend on the names of variables
+        text = suite(item.suite).form.asked_text(item.spec)
+        by_key[_VARIABLE.sub(lambda match: names.setdefault(match[0], f"?v{len(names)}"), text)].append(item)  # noqa: B023
     groups = [
         _ItemGroup(
             tuple(members), split_features(members[0].spec, by), hashlib.sha256(f"{seed} {key}".encode()).hexdigest()
@@ -140,22 +141,6 @@ def _group_items(items: Sequence[Item[Any]], by: SplitBy, seed: int) -> list[_It
     return sorted(groups, key=lambda group: group.order)
 
 
-def _instruction_key(item: Item[Any]) -> str:
-    """Return the instruction of an item as text, independent of variable names."""
-    names: dict[str, str] = {}
-    text = suite(item.suite).form.asked_text(item.spec)
-    return _VARIABLE.sub(lambda match: names.setdefault(match[0], f"?v{len(names)}"), text)
-
-
-def _by_chance(groups: Sequence[_ItemGroup], share: float) -> list[bool]:
-    """Return for each group whether it is a test group: the first groups of each level, up to the share."""
-    levels: dict[int, list[int]] = defaultdict(list)
-    for index, group in enumerate(groups):
-        levels[group.items[0].level].append(index)
-    chosen = {index for members in levels.values() for index in members[: round(share * len(members))]}
-    return [index in chosen for index in range(len(groups))]
-
-
 # --- what is held out
 
 
@@ -163,10 +148,8 @@ def _hold_out(
     groups: Sequence[_ItemGroup], share: float
 ) -> tuple[list[_ItemGroup], list[_ItemGroup], list[_ItemGroup]]:
     """Return the train, test and excluded groups, minimizing the excluded ones."""
-    having = _groups_by_feature(groups)
-    test_features = (
-        _best_choice(groups, having, share) if len(having) <= _MAX_TRIED else _grow_choice(groups, having, share)
-    )
+    names = sorted({name for group in groups for name in group.features})
+    test_features = (_best_choice if len(names) <= _MAX_TRIED else _grow_choice)(groups, names, share)
     sides: tuple[list[_ItemGroup], list[_ItemGroup], list[_ItemGroup]] = ([], [], [])
     for group in groups:
         common = len(group.features & test_features)
@@ -174,9 +157,8 @@ def _hold_out(
     return sides
 
 
-def _best_choice(groups: Sequence[_ItemGroup], having: Mapping[str, int], share: float) -> frozenset[str]:
+def _best_choice(groups: Sequence[_ItemGroup], names: Sequence[str], share: float) -> frozenset[str]:
     """Return the test features that leave the most training groups, by exhaustive search."""
-    names = sorted(having)
     choices = [frozenset(chosen) for size in range(1, len(names)) for chosen in combinations(names, size)]
 
     def loss(test_features: frozenset[str]) -> tuple[bool, int]:
@@ -187,13 +169,14 @@ def _best_choice(groups: Sequence[_ItemGroup], having: Mapping[str, int], share:
     return min(choices, key=loss, default=frozenset())
 
 
-def _grow_choice(groups: Sequence[_ItemGroup], having: Mapping[str, int], share: float) -> frozenset[str]:
+def _grow_choice(groups: Sequence[_ItemGroup], names: Sequence[str], share: float) -> frozenset[str]:
     """Return test features, grown greedily group by group until the test side has its share.
 
     The next group is the one for whose features the training loses fewest others.
     """
     test_features = frozenset[str]()
-    reach = [_groups_with(group.features, having) for group in groups]
+    having = {name: sum(1 << index for index, group in enumerate(groups) if name in group.features) for name in names}
+    reach = [reduce(or_, map(having.__getitem__, group.features), 0) for group in groups]
     touched = 0  # the groups that have a feature of the test, as the bits of a number
     test: set[int] = set()
     while len(test) < share * (len(test) + len(groups) - touched.bit_count()):
@@ -207,25 +190,9 @@ def _grow_choice(groups: Sequence[_ItemGroup], having: Mapping[str, int], share:
     return test_features
 
 
-def _groups_by_feature(groups: Sequence[_ItemGroup]) -> Mapping[str, int]:
-    """Return the groups with each feature, as bit masks."""
-    groups_by_feature: dict[str, int] = defaultdict(int)
-    for index, group in enumerate(groups):
-        for feature in group.features:
-            groups_by_feature[feature] |= 1 << index
-    return groups_by_feature
+# --- trainer files
 
-
-def _groups_with(features: Iterable[str], having: Mapping[str, int]) -> int:
-    bits = 0
-    for feature in features:
-        bits |= having[feature]
-    return bits
-
-
-Trainer: TypeAlias = Literal["flow_grpo", "flow-factory", "verl-omni", "trl"]
-"""A trainer whose files can be written."""
-
+Trainer: TypeAlias = Literal["flow_grpo", "flow-factory", "verl-omni", "trl"]  # A trainer whose files can be written
 TRAINERS: tuple[Trainer, ...] = get_args(Trainer)
 
 

@@ -1,11 +1,18 @@
-"""Export of a suite: items, data sheet, Croissant metadata, licence note and dataset card in one atomic folder."""
+"""Export of a suite in one atomic folder: items and documents, with the origin and licence of the items."""
 
 from __future__ import annotations
 
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from formalimg._util.io import atomic_folder
+from formalimg.benchmarks.download.pull import SOURCE_NOTE, require_replaceable
+from formalimg.benchmarks.download.source import BenchmarkSource, PullError, source
 from formalimg.benchmarks.export.documents import (
     DataFile,
     croissant_text,
@@ -14,23 +21,143 @@ from formalimg.benchmarks.export.documents import (
     licence_text,
     missing_for_publication,
 )
-from formalimg.benchmarks.export.provenance import Origin, PublisherInfo, origin_of, terms_of
 from formalimg.benchmarks.export.sheets import count_items
-from formalimg.benchmarks.items_file import write_items
-from formalimg.benchmarks.loader import load
+from formalimg.benchmarks.items_file import ITEMS_FILE, write_items
+from formalimg.benchmarks.loader import default_digest, instruction_digest, load
 from formalimg.benchmarks.registry import suite
+from formalimg.errors import FormalimgError
+from formalimg.types import Item
 
-PUBLISHED_FOLDER = "published"
+OriginKind: TypeAlias = Literal["shipped", "published", "own"]
+
+_SHIPPED = "Apache-2.0"
+_SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
+_ADDRESS = re.compile(r"https?://[^\s\"<>]+")
+
+
+_UNPUBLISHED = BenchmarkSource("", "", "", "", "", (), (), 0, 0)  # Of suites whose items are the user's own
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The origin of items."""
+
+    kind: OriginKind
+    source: BenchmarkSource  # the benchmark that the suite belongs to
+    commit: str = ""  # of published files, if `formalimg pull` noted it and nothing was changed since
+    proven_by: str = ""  # what proves that the files are those of the commit; empty if nothing does
+    licence_files: Mapping[str, str] = field(default_factory=dict)  # the authors' licence texts by file name
+
+
+def origin_of(name: str, path: Path | None, items: Sequence[Item[Any]]) -> Origin:
+    """Return the origin of items loaded from `path`, which is None or begins with @ for default items."""
+    benchmark = source(suite(name).source) if suite(name).source else _UNPUBLISHED
+    if path is None or str(path).startswith("@"):
+        return Origin("shipped", benchmark)
+    if path.suffix == ".jsonl" or (path / ITEMS_FILE).is_file():
+        # Copies of the default suite are known by what they ask. Of other items only their maker knows.
+        shipped = instruction_digest(items) == default_digest(name, items[0].version)
+        return Origin("shipped" if shipped else "own", benchmark)
+    if benchmark is _UNPUBLISHED:  # files of any benchmark may be read as such a suite: only their maker knows
+        return Origin("own", benchmark)
+    return _read_origin(benchmark, path if path.is_dir() else path.parent)
+
+
+def _read_origin(benchmark: BenchmarkSource, folder: Path) -> Origin:
+    """Return the origin recorded in the note beside or above published files."""
+    absolute = folder.absolute()
+    above = [absolute, *absolute.parents[:2]]
+    root = next((parent for parent in above if (parent / SOURCE_NOTE).is_file()), None)
+    try:
+        licences = {
+            path.name: path.read_text(encoding="utf-8")
+            for path in sorted((root or absolute).glob("LICENSE*"))
+            if path.is_file()
+        }
+        noted = {} if root is None else tomllib.loads((root / SOURCE_NOTE).read_text(encoding="utf-8"))
+        if root is not None:
+            require_replaceable(root)  # raises if anything was changed since the pull
+    except PullError:
+        noted = {}
+    except (OSError, ValueError) as error:
+        raise FormalimgError(f"cannot read the note or the licence in {root or absolute}: {error}") from error
+    return Origin(
+        "published", benchmark, str(noted.get("commit", "")), str(noted.get("proven_by", "")), licence_files=licences
+    )
+
+
+@dataclass(frozen=True)
+class PublisherInfo:
+    """Information that only the publisher has; empty fields are left out of the export."""
+
+    licence: str = ""  # of items of the publisher's own: an SPDX id such as CC-BY-4.0, or an address
+    creator: str = ""  # who made items of the publisher's own
+    made: str = ""  # how they were made, in a sentence
+    url: str = ""  # where the export will be found
+    date: str = ""  # when it is published, as in 2026-01-31
+
+    def __post_init__(self) -> None:
+        for name, text in vars(self).items():
+            if not text.isprintable():
+                raise FormalimgError(f"the {name} must be one line of readable text, not {text!r}")
+        if self.licence and not (_SPDX.fullmatch(self.licence) or _ADDRESS.fullmatch(self.licence)):
+            raise FormalimgError(f"the licence {self.licence!r}: give its SPDX id, such as CC-BY-4.0, or its address")
+        if self.url and not _ADDRESS.fullmatch(self.url):
+            raise FormalimgError(f"{self.url!r} is not an address: it must begin with https://")
+        try:
+            is_date = not self.date or date.fromisoformat(self.date).isoformat() == self.date
+        except ValueError:
+            is_date = False
+        if not is_date:
+            raise FormalimgError(f"{self.date!r} is not a date: write it as in 2026-01-31")
+
+
+class LicenceTerms(NamedTuple):
+    """The creator and licence of the items."""
+
+    licence: str  # its short name, or its address
+    licence_url: str
+    creator: str  # of the items; empty if not known
+
+
+def terms_of(origin: Origin, imprint: PublisherInfo) -> LicenceTerms:
+    """Return the terms under which items may be redistributed."""
+    if origin.kind == "own":
+        if not imprint.licence:
+            raise FormalimgError(
+                "nobody but you knows under which licence these items may be given away: "
+                "say it with --license, as in --license CC-BY-4.0"
+            )
+        address = imprint.licence if _ADDRESS.fullmatch(imprint.licence) else _licence_url(imprint.licence)
+        return LicenceTerms(imprint.licence, address, imprint.creator)
+    for option, value in (("--license", imprint.licence), ("--creator", imprint.creator), ("--made", imprint.made)):
+        if value:
+            owner = "that ship with formalimg" if origin.kind == "shipped" else "as their authors published them"
+            raise FormalimgError(f"leave {option} out: it is for items of your own, and these are items {owner}")
+    if origin.kind == "shipped":
+        return LicenceTerms(_SHIPPED, _licence_url(_SHIPPED), "The formalimg authors")
+    licence = origin.source.licence.split()[0]
+    doubt = "" if origin.proven_by else ", if the files are theirs"
+    return LicenceTerms(
+        licence, _licence_url(licence), f"The authors of {origin.source.title.partition(':')[0]}{doubt}"
+    )
+
+
+def _licence_url(licence: str) -> str:
+    return f"https://spdx.org/licenses/{licence}"
+
+
+# --- the export
 
 
 class ExportedSuite(NamedTuple):
     """The result of an export."""
 
-    folder: Path  # where it lies
-    items: int  # how many items
-    files: tuple[str, ...]  # what lies in the folder, sorted by name
-    licence: str  # under which licence the items may be redistributed, as far as it is known
-    missing: tuple[str, ...]  # what Croissant wants of a dataset that is published and is not known yet
+    folder: Path
+    items: int
+    files: tuple[str, ...]  # in the folder, sorted by name
+    licence: str  # under which the items may be redistributed, as far as it is known
+    missing: tuple[str, ...]  # what Croissant requires of a published dataset and is not known yet
 
 
 def export_suite(
@@ -78,6 +205,6 @@ def export_suite(
         for file, text in texts.items():
             (new / file).write_bytes(text.encode("utf-8"))
         if published:
-            suite(name).write_published(loaded, new / PUBLISHED_FOLDER)
+            suite(name).write_published(loaded, new / "published")
         files = tuple(sorted(entry.name for entry in new.iterdir()))
     return ExportedSuite(target, len(loaded), files, terms.licence, missing_for_publication(origin, terms, publisher))

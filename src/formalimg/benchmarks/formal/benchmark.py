@@ -33,49 +33,41 @@ class FormulaBenchmark(Benchmark):
 
     @property
     def form(self) -> ItemForm:
-        """The record fields of the suite's items."""
         from formalimg.benchmarks.formal import spec
 
         return spec
 
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
-        """Read instances from the authors' published files."""
         from formalimg.benchmarks.formal.published import instance_files, read_instances
 
         return list(read_instances(instance_files(path, self.name), self.name, findings))
 
     def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
-        """Write instances in the authors' published format."""
         from formalimg.benchmarks.formal.published import write_published
 
         write_published(items, folder)
 
     def item_lines(self, item: Item[Any]) -> Iterable[str]:
-        """Yield the description of an item, line by line."""
         from formalimg.benchmarks.formal.texts import item_lines
 
         return item_lines(item)
 
     def census_lines(self, items: Sequence[Item[Any]]) -> Iterable[str]:
-        """Yield the census of items, line by line."""
         from formalimg.benchmarks.formal.texts import census_lines
 
         return census_lines(self.name, items)
 
     def synthesis(self) -> Synthesis:
-        """Return the synthesis interface for sampling formulas."""
         from formalimg.benchmarks.formal.synthesis.generator import FormulaSynthesis
 
         return FormulaSynthesis(self.name)
 
     def authoring(self) -> Authoring | None:
-        """Return the authoring interface; None if items can only be sampled."""
-        from formalimg.benchmarks.formal.authoring.choices import FormulaWriting
+        from formalimg.benchmarks.formal.authoring.templates import FormulaWriting
 
         return FormulaWriting() if self.source else None
 
     def datasheet(self, items: Sequence[Item[Any]]) -> Datasheet:
-        """Return the data sheet of items."""
         from formalimg.benchmarks.formal.texts import datasheet
 
         return datasheet(self.name, items)
@@ -83,30 +75,25 @@ class FormulaBenchmark(Benchmark):
     # --- judging
 
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
-        """Return the judge with the given name, options and protocol."""
         from formalimg.benchmarks.formal.judge import open_clause_judge, open_scene_judge
 
         opener = open_scene_judge if self.is_grounded else open_clause_judge
         return opener(self.name, name, options, protocol)
 
     def reopen_judge(self, recorded: RecordedModels) -> Judge:
-        """Return a judge that replays recorded models."""
         from formalimg.benchmarks.formal.judge import reopen_judge
 
         return reopen_judge(self, recorded)
 
     def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
-        """Return the drawings that test a judge before a run."""
         from formalimg.benchmarks.formal.judge import preflight_drawings
 
         return preflight_drawings(self)
 
     def adapt_drawn_judge(self, judge: Judge) -> Judge:
-        """Return the judge of drawn scenes unchanged."""
         return judge
 
     def judge_layout(self, item: Item[Any], objects: object) -> Verdict | Unscored:
-        """Judge the objects of a layout as the published evaluator does."""
         from formalimg.benchmarks.formal.evaluator import judge_objects
 
         return judge_objects(item.spec.formula, objects)
@@ -114,32 +101,27 @@ class FormulaBenchmark(Benchmark):
     # --- reports
 
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-        """Return the additional tables below the main table."""
         from formalimg.benchmarks.formal.tables import formula_tables
 
         return formula_tables(self, runs, how)
 
     def item_figures(self, items: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
-        """Yield the figures of predicates and classes."""
         from formalimg.benchmarks.formal.figures import item_figures
 
         return item_figures(items)
 
     def run_figures(self, section: Section, comparison: Comparison) -> Iterator[Figure]:
-        """Yield the figure of failed clauses by kind."""
         from formalimg.benchmarks.formal.figures import run_figures
 
         return run_figures(section)
 
     def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]]:
-        """Return the results reported in the paper."""
         from formalimg.reports.reference import read_reference_rows
 
         tables = ("reference_table1.toml", "reference_tables2to5.toml")
         return read_reference_rows(self.name, __package__, *tables, percent=True)
 
     def export_run(self, run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
-        """Write a run in the layout of the published scripts."""
         from formalimg.benchmarks.formal.export import export_formalimg
 
         return export_formalimg(run, folder, name)
@@ -147,7 +129,6 @@ class FormulaBenchmark(Benchmark):
     # --- people
 
     def rating(self) -> RatingRules:
-        """Return the rules for human rating of the images."""
         from formalimg.human_eval.protocol import RatingRules, example_texts
 
         return RatingRules(partial(example_texts, "formula"), offers={"boxes": "knolling or natural"})
@@ -155,7 +136,6 @@ class FormulaBenchmark(Benchmark):
     # --- models and rewards
 
     def drawn_world(self) -> DrawnWorld | None:
-        """Return the drawn world of the suite, in which built-in models fail more often with growing K."""
         from formalimg.models.builtin.drawn_world import DrawnWorld, MisreadRates
 
         if self.world != "drawn":

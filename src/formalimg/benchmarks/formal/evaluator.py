@@ -31,6 +31,7 @@ from formalimg.logic.syntax import (
     Variable,
     atoms,
     children,
+    map_children,
     subformulas,
 )
 from formalimg.logic.variables import free_variables
@@ -39,9 +40,7 @@ from formalimg.scenes.rules import ALIGNMENT, BINARY_RULES, UNARY_RULES
 from formalimg.scenes.scene import Scene
 from formalimg.types import Part, Unscored, Verdict
 
-SYNTAX_ERROR = "Syntax Error"
-"""What the published evaluator says of everything that it fails on."""
-
+SYNTAX_ERROR = "Syntax Error"  # What the published evaluator says of everything that it fails on
 _MAX_STEPS = 400_000
 """Steps of the plain search through odd objects; published formulas take about a tenth of it at most."""
 
@@ -68,10 +67,14 @@ def judge_objects(formula: Formula, objects: object) -> Verdict | Unscored:
     scene = plain_scene(objects)
     if scene is not None and _is_published(hoisted):
         verdict = judge_grounding(hoisted, Grounding(scene))
-        return verdict if _is_readable(scene) else replace(verdict, evidence=_as_written(verdict.evidence, objects))
+        try:
+            Scene.from_json(scene.to_json())
+        except SceneError:
+            return replace(verdict, evidence=_as_written(verdict.evidence, objects))
+        return verdict
     evidence = _as_written({}, objects)
     try:
-        passed = _Search(objects).holds(hoisted)
+        passed = _Search(objects).holds(hoisted, {})
         explanation = "decided object by object, because some of them are not as they should be"
     except _TooManySteps:
         return Unscored("not understood", "some objects are odd, and deciding with them takes too many steps", evidence)
@@ -80,15 +83,6 @@ def judge_objects(formula: Formula, objects: object) -> Verdict | Unscored:
     predicates = tuple(sorted({atom.predicate for atom in atoms(formula)}))
     part = Part(str(hoisted), "formula", float(passed), about=predicates, reason=explanation)
     return Verdict(passed, (part,), {**evidence, "explanation": explanation})
-
-
-def _is_readable(scene: Scene) -> bool:
-    """Return whether a stored scene can be read back, which requires boxes on the canvas."""
-    try:
-        Scene.from_json(scene.to_json())
-    except SceneError:
-        return False
-    return True
 
 
 def _as_written(evidence: Mapping[str, object], objects: object) -> dict[str, object]:
@@ -118,18 +112,9 @@ def hoist_conjuncts(formula: Formula) -> Formula:
             if bound:
                 free.append(Exists(variable, bound[0] if len(bound) == 1 else And(tuple(bound))))
             return free[0] if len(free) == 1 else And(tuple(free))
-        case Forall(variable, body):
-            return Forall(variable, hoist_conjuncts(body))
-        case And(parts):
-            return And(tuple(map(hoist_conjuncts, parts)))
-        case Or(parts):
-            return Or(tuple(map(hoist_conjuncts, parts)))
-        case Not(part):
-            return Not(hoist_conjuncts(part))
-        case Implies(first, second):
-            return Implies(hoist_conjuncts(first), hoist_conjuncts(second))
-        case _:
+        case Iff():
             return formula
+    return map_children(formula, hoist_conjuncts)
 
 
 def plain_scene(objects: object) -> Scene | None:
@@ -165,26 +150,19 @@ def _mentions_variable(formula: Formula, name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _counts_objects(formula: Formula) -> bool:
-    """Return whether a formula has counts or `distinct`, which the published language lacks."""
-    return any(isinstance(part, Count) or _is_distinct(part) for part in subformulas(formula))
-
-
-def _is_distinct(part: Formula) -> bool:
-    return isinstance(part, Atom) and part.predicate == DISTINCT
+    return any(
+        isinstance(part, Count) or (isinstance(part, Atom) and part.predicate == DISTINCT)
+        for part in subformulas(formula)
+    )
 
 
 @lru_cache(maxsize=4096)
 def _is_published(formula: Formula) -> bool:
-    """Return whether the published evaluator can decide the formula in every scene."""
     return (
         not free_variables(formula)
         and not any(isinstance(part, Iff) for part in subformulas(formula))
-        and all(_argument_types(atom) == _SIGNATURES.get(atom.predicate) for atom in atoms(formula))
+        and all(tuple(map(type, atom.arguments)) == _SIGNATURES.get(atom.predicate) for atom in atoms(formula))
     )
-
-
-def _argument_types(atom: Atom) -> tuple[type, ...]:
-    return tuple(map(type, atom.arguments))
 
 
 _SIGNATURES: Mapping[str, tuple[type, ...]] = {
@@ -201,40 +179,33 @@ class _Search:
     def __init__(self, objects: Any) -> None:
         self._objects: Sequence[Any] = objects
         self._steps = 0
-        if len(objects) > 1:
-            self._measure_overlaps()
-
-    def holds(self, formula: Formula) -> bool:
-        """Return whether a formula holds for the objects."""
-        return self._holds(formula, {})
-
-    def _measure_overlaps(self) -> None:
-        """Compare all pairs of boxes as the published evaluator does, only to fail on the same input."""
-        boxes = [obj.get("box_2d") for obj in self._objects]
-        for number, box in enumerate(boxes):
-            for second in boxes[number + 1 :]:
-                self._count()
-                if box and second:
-                    _measure_overlap(box, second)
+        if len(objects) > 1:  # the published evaluator compares all pairs, and may fail on them
+            boxes = [obj.get("box_2d") for obj in objects]
+            for number, box in enumerate(boxes):
+                for second in boxes[number + 1 :]:
+                    self._count()
+                    if box and second:
+                        _measure_overlap(box, second)
 
     def _count(self) -> None:
         self._steps += 1
         if self._steps > _MAX_STEPS:
             raise _TooManySteps
 
-    def _holds(self, formula: Formula, bound: Mapping[str, Any]) -> bool:
+    def holds(self, formula: Formula, bound: Mapping[str, Any]) -> bool:
+        """Return whether a formula holds for the objects, given those bound to its free variables."""
         self._count()
         match formula:
             case And(parts):
-                return all(self._holds(part, bound) for part in parts)
+                return all(self.holds(part, bound) for part in parts)
             case Or(parts):
-                return any(self._holds(part, bound) for part in parts)
+                return any(self.holds(part, bound) for part in parts)
             case Not(part):
-                return not self._holds(part, bound)
+                return not self.holds(part, bound)
             case Implies(first, second):
-                return not self._holds(first, bound) or self._holds(second, bound)
+                return not self.holds(first, bound) or self.holds(second, bound)
             case Exists(variable, body):
-                return any(self._holds(body, {**bound, variable.name: obj}) for obj in self._objects)
+                return any(self.holds(body, {**bound, variable.name: obj}) for obj in self._objects)
             case Forall(variable, body):
                 return self._holds_for_all(variable.name, body, bound)
             case Atom(predicate, arguments):
@@ -248,9 +219,9 @@ class _Search:
         triggered = False
         for obj in self._objects:
             inner = {**bound, name: obj}
-            if isinstance(body, Implies) and not self._holds(body.antecedent, inner):
+            if isinstance(body, Implies) and not self.holds(body.antecedent, inner):
                 continue
-            if not self._holds(body.consequent if isinstance(body, Implies) else body, inner):
+            if not self.holds(body.consequent if isinstance(body, Implies) else body, inner):
                 return False
             triggered = True
         return triggered
@@ -270,7 +241,6 @@ def _box_area(box: Any) -> float:
 
 
 def _measure_overlap(first: Any, second: Any) -> None:
-    """Compute the overlap of two boxes, which raises an error if one of them is not a box."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
     if width > 0 and height > 0:
@@ -278,19 +248,10 @@ def _measure_overlap(first: Any, second: Any) -> None:
 
 
 def _require_labels(holds: bool, *objects: Any) -> bool:
-    """Return `holds`; if it is False, raise an error for objects without a label, as the evaluator does."""
     if not holds:
         for obj in objects:
             obj["label"]
     return holds
-
-
-def _has_label(obj: Any, word: str) -> bool:
-    return bool(obj.get("label") == word)
-
-
-def _has_word(obj: Any, word: str) -> bool:
-    return word in [obj.get(kind) for kind in _KINDS]
 
 
 def _in_center(obj: Any) -> bool:
@@ -302,8 +263,8 @@ def _in_center(obj: Any) -> bool:
 _HALF = CANVAS / 2
 
 _RULES: Mapping[str, Callable[..., bool]] = {
-    "Is": _has_label,
-    "Has": _has_word,
+    "Is": lambda a, word: bool(a.get("label") == word),
+    "Has": lambda a, word: word in [a.get(kind) for kind in _KINDS],
     "OnLeftSide": lambda a: _require_labels(_box_center(a)[0] < _HALF, a),
     "OnRightSide": lambda a: _require_labels(_box_center(a)[0] > _HALF, a),
     "OnTopSide": lambda a: _require_labels(_box_center(a)[1] < _HALF, a),

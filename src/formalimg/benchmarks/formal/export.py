@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.reports.run_export import ExportedRun, copy_image, count_unscored, require_model_name, unscored_text
 from formalimg.runs.reader import Judged, StoredRun
-from formalimg.types import Item, Unscored, Verdict
+from formalimg.types import Unscored, Verdict
 
 _NO_EXPLANATION = "the judge does not say why"
 
@@ -41,25 +41,32 @@ def export_formalimg(run: StoredRun, folder: str | Path, name: str) -> ExportedR
             # A layout that was planned is the grounding file; its picture is ours.
             if run.manifest.task == "image":
                 images += _write_image(image, new / "imgs", stem)
-            verdict = image.verdict
-            if isinstance(verdict, Verdict):
-                scored += 1
-                by_clauses = benchmark.judged_by_clauses
-                _write_text(
-                    new / "results" / f"{stem}.json",
-                    _verdict_text(items[image.outcome.item], verdict, by_clauses=by_clauses),
-                )
-                if not by_clauses:
-                    text = json.dumps(_build_grounding(stem, verdict), indent=4, ensure_ascii=False)
-                    _write_text(new / "grounding" / "json" / f"{stem}.json", f"{text}\n")
-        unscored = [one for one in judged if isinstance(one.verdict, Unscored)]
+            verdict, item = image.verdict, items[image.outcome.item]
+            if not isinstance(verdict, Verdict):
+                continue
+            scored += 1
+            if benchmark.judged_by_clauses:
+                clauses = [part.name for part in verdict.parts if part.score >= 1]
+                result: dict[str, object] = {"satisfies_constraint": verdict.passed, "satisfied_clauses": clauses}
+            else:
+                assert isinstance(item.spec, FormulaSpec), "the form of the benchmark says so"
+                reason = str(verdict.evidence.get("explanation", _NO_EXPLANATION))
+                result = {
+                    "result": verdict.passed,
+                    "fail_reason": None if verdict.passed else reason,
+                    "difficulty": item.level,
+                    "prompt": item.prompt,
+                    "cnf": str(item.spec.formula),
+                }
+                _write_json(new / "grounding" / "json" / f"{stem}.json", _build_grounding(stem, verdict))
+            _write_json(new / "results" / f"{stem}.json", result)
+        unscored = [image for image in judged if isinstance(image.verdict, Unscored)]
         if unscored:
             _write_text(new / "unscored.json", unscored_text(unscored, items))
     return ExportedRun(target, images, scored, count_unscored(judged))
 
 
 def _write_image(judged: Judged, folder: Path, stem: str) -> bool:
-    """Copy the image, or write the published marker of a refusal; return whether there is an image."""
     if judged.image is not None:
         copy_image(judged.image, folder / f"{stem}{judged.image.suffix}")
     elif judged.outcome.reason == "refused":
@@ -67,19 +74,16 @@ def _write_image(judged: Judged, folder: Path, stem: str) -> bool:
     return judged.image is not None
 
 
-def _verdict_text(item: Item[object], verdict: Verdict, *, by_clauses: bool) -> str:
-    if by_clauses:
-        return format_clause_verdict(verdict.passed, [part.name for part in verdict.parts if part.score >= 1])
-    return format_scene_verdict(item, verdict.passed, str(verdict.evidence.get("explanation", _NO_EXPLANATION)))
-
-
 def _build_grounding(stem: str, verdict: Verdict) -> Mapping[str, object]:
-    """Return the content of a verdict's grounding file; without a scene, its objects are empty or null."""
     scene = verdict.evidence.get("scene")
     if isinstance(scene, dict):
         return {"image_file": stem, **scene}
     is_layout = "layout" in str(verdict.evidence.get("rule", ""))
     return {"image_file": stem, "objects": None if is_layout else []}
+
+
+def _write_json(path: Path, fields: Mapping[str, object]) -> None:
+    _write_text(path, json.dumps(fields, indent=4, ensure_ascii=False) + "\n")
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -94,29 +98,10 @@ class PublishedVerdict(NamedTuple):
     """The verdict read from a published file."""
 
     name: str  # the name of the file without its suffix: the id of the item, and `_1` and so on for further images
-    passed: bool | None  # the verdict; None if the file does not have one that can be read
+    passed: bool | None  # None if the file has no verdict that can be read
     clauses: tuple[str, ...] | None = None  # the clauses that hold, if the file lists them
-    reason: str = ""  # why it failed, as the file says it; empty if it does not
+    reason: str = ""  # of a failure, as the file says it
     problem: str = ""  # what is wrong with the file; empty if it can be read
-
-
-def format_scene_verdict(item: Item[object], passed: bool, reason: str) -> str:
-    """Return the content of the verdict file for an image judged by a scene, as in Knolling."""
-    assert isinstance(item.spec, FormulaSpec), "only formulas are judged by a scene"
-    return _encode_json(
-        {
-            "result": passed,
-            "fail_reason": None if passed else reason,
-            "difficulty": item.level,
-            "prompt": item.prompt,
-            "cnf": str(item.spec.formula),
-        }
-    )
-
-
-def format_clause_verdict(passed: bool, clauses: Sequence[str]) -> str:
-    """Return the content of the verdict file for an image judged clause by clause, as in Natural."""
-    return _encode_json({"satisfies_constraint": passed, "satisfied_clauses": list(clauses)})
 
 
 def read_verdict_files(folder: str | Path) -> list[PublishedVerdict]:
@@ -143,7 +128,3 @@ def _read_verdict(path: Path) -> PublishedVerdict:
     if not isinstance(passed, bool):  # the published scorer takes any text for a pass, also "false"
         return PublishedVerdict(path.stem, None, listed, text, "has neither true nor false as its verdict")
     return PublishedVerdict(path.stem, passed, listed, text)
-
-
-def _encode_json(fields: dict[str, object]) -> str:
-    return json.dumps(fields, indent=4, ensure_ascii=False) + "\n"

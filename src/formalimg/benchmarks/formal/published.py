@@ -41,14 +41,12 @@ from formalimg.logic.checks import check
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.parser import try_parse
 from formalimg.logic.prenex import complexity, to_prenex
-from formalimg.logic.syntax import Formula
 from formalimg.logic.vocabulary import vocabulary_names
 from formalimg.types import Item
 
 _FIELDS = ("prompt", "dsl", "cnf", "k", "object_classes")
 
-_MAX_LEVEL = 999
-"""A larger k is no level of anything."""
+_MAX_LEVEL = 999  # A larger k is no level of anything
 
 
 def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) -> list[Item[FormulaSpec]]:
@@ -101,8 +99,7 @@ def _refuse_other_suite(folder: Path, suite: str) -> None:
 
 
 def _json_files(folder: Path) -> list[Path]:
-    try:
-        # Names with a dot in front are the file manager's, not the authors'.
+    try:  # names with a dot in front are the file manager's, not the authors'
         return [path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != "."]
     except OSError as error:
         raise FormalimgError(f"cannot read {folder}: {error.strerror}") from error
@@ -141,13 +138,16 @@ def read_item(fields: Mapping[str, Any], suite: str, name: str, record_tags: fro
     if not lifted.strip():
         tags.add(NO_CNF)
     spec, k = _spec_and_complexity(fields, suite, tags)
-    if lifted.strip() and lifted != _make_lifted_form(spec.formula):
-        spec = replace(spec, lifted=lifted)
+    if lifted.strip():
+        try:
+            own = "" if spec.formula is NO_FORMULA else to_prenex(spec.formula).text
+        except FormulaError:  # it has too many clauses
+            own = ""
+        spec = spec if lifted == own else replace(spec, lifted=lifted)
     return Item(suite, name, _read_level(fields.get("k"), k, tags), prompt, spec, ordered_tags(tags))
 
 
 def _clean_field(value: object, tags: set[str]) -> str:
-    """Return a field as text that can be stored; empty if it is not text."""
     if not isinstance(value, str):
         return ""
     text, is_broken = clean_text(value)
@@ -156,24 +156,23 @@ def _clean_field(value: object, tags: set[str]) -> str:
     return text
 
 
-def _make_lifted_form(formula: Formula) -> str:
-    try:
-        return "" if formula is NO_FORMULA else to_prenex(formula).text
-    except FormulaError:  # it has too many clauses
-        return ""
-
-
 def _spec_and_complexity(fields: Mapping[str, Any], suite: str, tags: set[str]) -> tuple[FormulaSpec, int | None]:
     """Return the spec of an instance, and the K of its formula or None if it has no valid formula."""
     dsl, listed = fields.get("dsl"), fields.get("object_classes")
-    text = _clean_field(dsl, tags) if isinstance(dsl, str) else _as_json(dsl)
+    try:
+        text = _clean_field(dsl, tags) if isinstance(dsl, str) else "" if dsl is None else json.dumps(dsl)
+    except RecursionError:
+        text = ""
     classes = None
     if isinstance(listed, list) and all(is_text(word) and word.strip() for word in listed):
         classes = tuple(dict.fromkeys(listed))
     else:
         tags.add(CLASSES_MALFORMED)
     formula, _ = try_parse(text)
-    k = None if formula is None else _find_complexity(formula)
+    try:
+        k = None if formula is None else complexity(formula)
+    except FormulaError:
+        k = None
     if formula is None or k is None:
         tags.add(UNREADABLE_FORMULA)
         return FormulaSpec(NO_FORMULA, classes=classes, unreadable=text), None
@@ -188,21 +187,6 @@ def _spec_and_complexity(fields: Mapping[str, Any], suite: str, tags: set[str]) 
         return spec, k
     tags.add(CLASSES_DIFFER)
     return replace(spec, classes=classes), k
-
-
-def _as_json(value: object) -> str:
-    """Return a value that is not text as JSON, so that the item shows the published content; empty if missing."""
-    try:
-        return "" if value is None else json.dumps(value)
-    except RecursionError:
-        return ""
-
-
-def _find_complexity(formula: Formula) -> int | None:
-    try:
-        return complexity(formula)
-    except FormulaError:
-        return None
 
 
 def _read_level(published: object, k: int | None, tags: set[str]) -> int:

@@ -13,11 +13,10 @@ from typing import Any, Self
 from formalimg.benchmarks.formal.evaluator import judge_objects
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.base import LoadedImage
-from formalimg.judges.chat_judge import NoValidAnswer, total_cost
+from formalimg.judges.chat_judge import Followed, NoValidAnswer, PublishedJudge, attach_image, parse_json, total_cost
 from formalimg.judges.clause_judge import normalize_clause
-from formalimg.judges.published_protocol import Followed, PublishedJudge, attach_image, parse_json
 from formalimg.logic.errors import FormulaError
-from formalimg.logic.prenex import PrenexForm, to_prenex
+from formalimg.logic.prenex import to_prenex
 from formalimg.logic.syntax import atoms
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.base import Message
@@ -97,31 +96,23 @@ def _object_in(text: str) -> str:
     return text[first : last + 1]
 
 
-PROMPTS = Path(__file__).parent / "prompts"
-
-
 class PublishedSceneJudge(PublishedJudge):
     """The published judge of Knolling: one request per class, and the published verdict on the objects as written.
 
-    The system message is the instruction, the user message the image alone. Evidence, besides that of `judge_objects`:
-
-    - `answers`: for each request, the class in it (`asked_for`) and the answer, word for word (`raw`);
-    - `served`: what was actually used, as far as the provider says.
+    The system message is the instruction, the user message the image alone. The evidence is that of `judge_objects`,
+    with the `answers` to all requests and the model `served`.
     """
 
-    prompt_folder = PROMPTS
+    prompt_folder = Path(__file__).parent / "prompts"
 
     def __init__(self, chat: ChatModel, protocol: Followed = "published", prompts: Path | None = None) -> None:
-        """Create a judge that asks the given chat model, with the arguments of `PublishedJudge`."""
         super().__init__(chat, protocol, {"prompt": "published-grounder"}, prompts)
         self._colors = json.dumps(list(vocabulary("knolling").words["color"]), indent=4)
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of requests per image of an item."""
         return len(item.spec.object_classes) if isinstance(item.spec, FormulaSpec) else 0
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image satisfies the formula of the item."""
         spec = item.spec
         if not isinstance(spec, FormulaSpec) or not spec.object_classes:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula that names a class")
@@ -133,10 +124,7 @@ class PublishedSceneJudge(PublishedJudge):
         served: Mapping[str, Setting] = {}
         for label in spec.object_classes:
             values = {"classes": json.dumps([label], indent=4), "colors": self._colors}
-            messages = [
-                Message("system", (prompt.fill(values),)),
-                Message("user", (attachment,)),
-            ]
+            messages = [Message("system", (prompt.fill(values),)), Message("user", (attachment,))]
             reply = await self._ask(messages, ObjectsAnswer)
             cost = total_cost((cost, reply.cost))
             if isinstance(reply, NoValidAnswer):
@@ -153,25 +141,19 @@ class PublishedSceneJudge(PublishedJudge):
 class PublishedClauseJudge(PublishedJudge):
     """The published judge of Natural: one request with prompt and lifted formula, decided by the model's verdict.
 
-    One user message, the text before the image. Evidence, all plain data:
-
-    - `fulfilled`: the verdict;
-    - `unknown_clauses`: clauses it says hold that are none of the formula; only if there are any;
-    - `answers`, `served`: as of the other judges.
+    One user message, the text before the image. The evidence has the verdict (`fulfilled`), `answers`, `served`, and
+    any `unknown_clauses`, which the model says hold but which are none of the formula.
     """
 
-    prompt_folder = PROMPTS
+    prompt_folder = Path(__file__).parent / "prompts"
 
     def __init__(self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None) -> None:
-        """Create a judge that asks the given chat model, with the arguments of `PublishedJudge`."""
         super().__init__(chat, protocol, {"prompt": "published-clause-judge"}, prompts)
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of requests per image of an item."""
         return 1
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image satisfies the formula of the item."""
         spec = item.spec
         if not isinstance(spec, FormulaSpec):
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
@@ -193,16 +175,13 @@ class PublishedClauseJudge(PublishedJudge):
         evidence: dict[str, object] = {"fulfilled": passed, "answers": [reply.raw], "served": dict(reply.served)}
         if unknown := [clause for short, clause in listed.items() if short not in clauses]:
             evidence["unknown_clauses"] = unknown
-        return Verdict(passed, _clause_parts(prenex, listed), evidence, reply.cost)
-
-
-def _clause_parts(prenex: PrenexForm, listed: Mapping[str, str]) -> tuple[Part, ...]:
-    return tuple(
-        Part(
-            clause.text,
-            clause.kind,
-            float(normalize_clause(clause.text) in listed),
-            about=tuple(sorted({atom.predicate for atom in atoms(clause.formula)})),
+        parts = tuple(
+            Part(
+                clause.text,
+                clause.kind,
+                float(normalize_clause(clause.text) in listed),
+                about=tuple(sorted({atom.predicate for atom in atoms(clause.formula)})),
+            )
+            for clause in prenex.clauses
         )
-        for clause in prenex.clauses
-    )
+        return Verdict(passed, parts, evidence, reply.cost)

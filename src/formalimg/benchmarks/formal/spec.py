@@ -47,29 +47,19 @@ The authors' own judge never looks at predicates, nor did their check at the att
 are kept and marked: they can still be judged, and no item vanishes from a score.
 """
 
-NO_FORMULA = And(())
-"""The formula of an item whose published text is none: it claims nothing, and no judge goes by it."""
+NO_FORMULA = And(())  # The formula of an item whose published text is none: it claims nothing, and no judge goes by it
 
 
 @dataclass(frozen=True)
 class FormulaSpec:
-    """The specification of a FormalImg item: a formula, optionally with a scene that proves it satisfiable.
-
-    Attributes:
-        formula: the logic of the prompt.
-        witness: a scene that satisfies the formula, if one is known.
-        style: the style of image asked for; None if any will do.
-        classes: the published classes to look for, where they are not those of the formula; else None.
-        unreadable: the published text that is no formula; `formula` is then `NO_FORMULA`. None if there is a formula.
-        lifted: the published lifted form, word for word, where it is not the one that `to_prenex` makes; else None.
-    """
+    """The specification of a FormalImg item: a formula, optionally with a scene that proves it satisfiable."""
 
     formula: Formula
-    witness: Scene | None = None
-    style: str | None = None
-    classes: tuple[str, ...] | None = None
-    unreadable: str | None = None
-    lifted: str | None = None
+    witness: Scene | None = None  # a scene that satisfies the formula
+    style: str | None = None  # None if any will do
+    classes: tuple[str, ...] | None = None  # the published ones to look for, if they are not those of the formula
+    unreadable: str | None = None  # the published text, if it is no formula; `formula` is then `NO_FORMULA`
+    lifted: str | None = None  # the published lifted form, if it is not the one that `to_prenex` makes
 
     @classmethod
     def of(cls, formula: Formula, witness: Scene | None = None) -> FormulaSpec:
@@ -151,11 +141,11 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Fo
         if text is not None and formula_problem(text) is None:
             record.wrong(f"dsl is a formula: take the tag {UNREADABLE_FORMULA} away")
         return None if text is None else FormulaSpec(NO_FORMULA, classes=classes, unreadable=text, lifted=lifted)
-    formula = _read_formula(record, suite, level, tags)
+    formula = _read_formula(record, suite, None if K_DIFFERS in tags else level, tags)
     if formula is None:
         return None
     style = record.text("style") if "style" in record.fields else demanded_style(formula)
-    witness = _read_witness(record, "witness", formula, style) if "witness" in record.fields else None
+    witness = _read_witness(record, formula, style) if "witness" in record.fields else None
     if classes is not None and CLASSES_DIFFER not in tags:
         record.wrong(f"object_classes are those of dsl: leave the field out, or give the tag {CLASSES_DIFFER}")
         return None
@@ -191,55 +181,47 @@ def formula_problem(text: str) -> str | None:
     return None
 
 
-def _read_formula(record: Record, suite: str, k: int, tags: tuple[str, ...]) -> Formula | None:
+def _read_formula(record: Record, suite: str, k: int | None, tags: tuple[str, ...]) -> Formula | None:
     """Return the formula in `dsl` with complexity `k`; None, with findings, if it has untagged problems."""
     from formalimg.benchmarks.registry import suite as suite_of  # here, because kinds of suites need specs
+    from formalimg.logic.checks import check  # here, because items that ship are known to be correct
 
     text = record.text("dsl")
     if text is None:
         return None
     formula, problems = try_parse(text)
     if formula is not None:
-        from formalimg.logic.checks import check  # here, because items that ship are known to be correct
-
         formula_problems = check(formula, suite_of(suite).vocabulary)
         problems = [problem for problem in formula_problems if TAG_OF_PROBLEM.get(problem.kind) not in tags]
     for problem in problems:
         record.wrong(f"dsl, {problem}")
-    if formula is None or problems or not _has_complexity(record, formula, None if K_DIFFERS in tags else k):
+    if formula is None or problems:
         return None
-    return formula
-
-
-def _read_witness(record: Record, name: str, formula: Formula, style: str | None) -> Scene | None:
-    from formalimg.scenes.spatial_relations import (
-        axiom_violations,
-        is_natural_witness,
-    )  # here, because known items are not checked
-
-    try:
-        scene = Scene.from_json(record.fields[name])
-        if not verify(formula, scene, style=style):
-            record.wrong(f"{name} does not satisfy the formula: replace it, or leave it out")
-        elif scene.relations is not None and not is_natural_witness(formula, scene, style=style):
-            broken = [*axiom_violations(scene), "a direction is not clear"]
-            record.wrong(f"{name} does not keep the spatial axioms ({broken[0]}): replace it, or leave it out")
-        else:
-            return scene
-    except FormulaError as error:
-        record.wrong(f"{name} cannot decide the formula: {error.problems[0].message}")
-    except SceneError as error:
-        record.wrong(f"{name}: {error}")
-    return None
-
-
-def _has_complexity(record: Record, formula: Formula, k: int | None) -> bool:
     try:
         actual = complexity(formula)
     except FormulaError as error:
         record.wrong(f"dsl, {error.problems[0]}")
-        return False
+        return None
     if k is not None and actual != k:
         record.wrong(f"the level is {k}, but dsl has K = {actual}: fix one of them")
-        return False
-    return True
+        return None
+    return formula
+
+
+def _read_witness(record: Record, formula: Formula, style: str | None) -> Scene | None:
+    from formalimg.scenes.spatial_relations import axiom_violations, is_natural_witness  # known items are not checked
+
+    try:
+        scene = Scene.from_json(record.fields["witness"])
+        if not verify(formula, scene, style=style):
+            record.wrong("witness does not satisfy the formula: replace it, or leave it out")
+        elif scene.relations is not None and not is_natural_witness(formula, scene, style=style):
+            broken = [*axiom_violations(scene), "a direction is not clear"]
+            record.wrong(f"witness does not keep the spatial axioms ({broken[0]}): replace it, or leave it out")
+        else:
+            return scene
+    except FormulaError as error:
+        record.wrong(f"witness cannot decide the formula: {error.problems[0].message}")
+    except SceneError as error:
+        record.wrong(f"witness: {error}")
+    return None

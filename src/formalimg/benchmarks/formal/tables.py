@@ -9,7 +9,7 @@ from formalimg.logic.syntax import COUNT_BOUNDS
 from formalimg.reports.comparison_model import HowCounted, SeenRun, name_with_task
 from formalimg.reports.tables.format import level_head, level_name, level_word
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
-from formalimg.stats.observations import Observation, Rate, Summary
+from formalimg.stats.observations import Observation, Rate
 from formalimg.stats.summary import summarize
 from formalimg.types import Benchmark, Table
 
@@ -18,25 +18,24 @@ if TYPE_CHECKING:
 
 _OVERALL = "Overall"
 _SHORT_LEVELS, _LONGEST = (1, 2), 10
-_MANY_OBJECTS = 10
-"""The objects of the controlled subset of Table 4; at K = 10 an item has about as many."""
+_MANY_OBJECTS = 10  # The objects of the controlled subset of Table 4; at K = 10 an item has about as many
 
 
-def formula_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+def formula_tables(suite: Benchmark, runs: Sequence[SeenRun], counting: HowCounted) -> tuple[Table, ...]:
     """Return the additional tables, which have no rows if no run is relevant to them."""
-    return changes_by_layout(suite, runs, how), prompt_length_control(suite, runs, how)
+    return changes_by_layout(suite, runs, counting), prompt_length_control(suite, runs, counting)
 
 
-def changes_by_layout(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+def changes_by_layout(suite: Benchmark, runs: Sequence[SeenRun], counting: HowCounted) -> Table:
     """Return the table of each layout run's numbers minus those of the same model's run on plain prompts."""
     pairs = [(run, plain) for run in runs if (plain := _plain_run(run, runs)) is not None]
     levels = sorted({level for run, plain in pairs for level in run.summary.levels.keys() & plain.summary.levels})
-    rows = [TableRow((run.name, *_change_cells(run, plain, levels, how)), run.name) for run, plain in pairs]
+    rows = [TableRow((run.name, *_change_cells(run, plain, levels, counting)), run.name) for run, plain in pairs]
     conditions = dict.fromkeys(run.record.manifest.condition for run, _ in pairs)
     published = [
         row
         for condition in conditions
-        for row in (_reference_rows(suite.name, condition=condition) if how.references else ())
+        for row in (_reference_rows(suite.name, condition=condition) if counting.references else ())
         if row.condition
     ]
     rows += _list_published_changes(suite.name, published, levels)
@@ -58,13 +57,13 @@ def changes_by_layout(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted
         (
             "Numbers of the main table, in percentage points (G: in levels), minus those of the same model's run with "
             "the words alone; + is better with the layout. same items: the mean difference over the items that both "
-            f"runs have a verdict for, with its {100 * how.confidence:g} % interval."
+            f"runs have a verdict for, with its {100 * counting.confidence:g} % interval."
             + (f" Published: {sources}, minus Table 1." if sources else ""),
         ),
     )
 
 
-def prompt_length_control(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+def prompt_length_control(suite: Benchmark, runs: Sequence[SeenRun], counting: HowCounted) -> Table:
     """Return the table of pass rates at K 1 and 2 with ten objects, compared with those at K = 10.
 
     The two are runs of their own, unless one run has both kinds of items: those of one model make one row.
@@ -78,10 +77,12 @@ def prompt_length_control(suite: Benchmark, runs: Sequence[SeenRun], how: HowCou
         }
         if chosen:
             observed = [observation for observation in _list_observations(run) if observation.item in chosen]
-            of_short = summarize(observed, bands={}, epsilon=None, missing=how.missing, confidence=how.confidence)
+            of_short = summarize(
+                observed, bands={}, epsilon=None, missing=counting.missing, confidence=counting.confidence
+            )
             longest = _at_longest(run, runs)
             rows.append(TableRow((run.name, Number.of(of_short.overall), Number.of(longest)), run.name))
-    published = _reference_rows(suite.name, "controlled") if rows and how.references else ()
+    published = _reference_rows(suite.name, "controlled") if rows and counting.references else ()
     rows += [
         TableRow((row.name, row.printed["controlled"], row.printed["full"]), row.name, row.model, row.judge, row.source)
         for row in published
@@ -107,19 +108,13 @@ def prompt_length_control(suite: Benchmark, runs: Sequence[SeenRun], how: HowCou
 
 def _at_longest(run: SeenRun, runs: Sequence[SeenRun]) -> Rate | None:
     """Return the rate at the highest level, from the run itself or another run of the same model and setting."""
-    manifest = run.record.manifest
 
-    def is_alike(other: SeenRun) -> bool:
-        candidate = other.record.manifest
-        return (candidate.model, candidate.judge, candidate.task, candidate.condition, candidate.style) == (
-            manifest.model,
-            manifest.judge,
-            manifest.task,
-            manifest.condition,
-            manifest.style,
-        )
+    def setting(candidate: SeenRun) -> tuple[object, ...]:
+        manifest = candidate.record.manifest
+        return manifest.model, manifest.judge, manifest.task, manifest.condition, manifest.style
 
-    rates = (candidate.summary.levels.get(_LONGEST) for candidate in (run, *filter(is_alike, runs)))
+    alike = (candidate for candidate in runs if setting(candidate) == setting(run))
+    rates = (candidate.summary.levels.get(_LONGEST) for candidate in (run, *alike))
     return next((rate for rate in rates if rate is not None), None)
 
 
@@ -129,29 +124,26 @@ def _plain_run(run: SeenRun, runs: Sequence[SeenRun]) -> SeenRun | None:
     if not manifest.condition or manifest.task != "image":
         return None
     plain_runs = [
-        other
-        for other in runs
-        if (candidate := other.record.manifest).model == manifest.model
-        and candidate.task == "image"
-        and not candidate.condition
+        candidate
+        for candidate in runs
+        if candidate.record.manifest.model == manifest.model
+        and candidate.record.manifest.task == "image"
+        and not candidate.record.manifest.condition
     ]
-    return min(plain_runs, key=lambda other: other.record.manifest.judge != manifest.judge, default=None)
+    return min(plain_runs, key=lambda plain: plain.record.manifest.judge != manifest.judge, default=None)
 
 
-def _change_cells(run: SeenRun, plain: SeenRun, levels: Sequence[int], how: HowCounted) -> Iterator[Cell]:
+def _change_cells(run: SeenRun, plain: SeenRun, levels: Sequence[int], counting: HowCounted) -> Iterator[Cell]:
     changed, base = run.summary, plain.summary
     for level in levels:
-        yield _subtract_numbers(*(_level_value(summary, level) for summary in (changed, base)))
-    yield _subtract_numbers(*(summary.bands[_OVERALL].value for summary in (changed, base)))
-    yield _subtract_numbers(
-        *(
-            generalizability.value if (generalizability := summary.generalizability) else None
-            for summary in (changed, base)
-        )
-    )
+        values = (summary.levels[level].value if level in summary.levels else None for summary in (changed, base))
+        yield _subtract_numbers(*values)
+    yield _subtract_numbers(changed.bands[_OVERALL].value, base.bands[_OVERALL].value)
+    steps = (summary.generalizability and summary.generalizability.value for summary in (changed, base))
+    yield _subtract_numbers(*steps)
     from formalimg.stats.comparison import compare_paired  # here, because few runs are of one model
 
-    paired = compare_paired(_list_observations(run), _list_observations(plain), confidence=how.confidence)
+    paired = compare_paired(_list_observations(run), _list_observations(plain), confidence=counting.confidence)
     yield Number(paired.estimate, paired.interval)
 
 
@@ -180,14 +172,9 @@ def _subtract_numbers(value: float | None, subtracted: float | None) -> float | 
     return None if value is None or subtracted is None else value - subtracted
 
 
-def _level_value(summary: Summary, level: int) -> float | None:
-    return summary.levels[level].value if level in summary.levels else None
-
-
 def _list_observations(run: SeenRun) -> list[Observation]:
     return [Observation(image.item, image.level, image.passed) for image in run.images]
 
 
 def _count_objects(formula: str) -> int:
-    """Return the number of objects in a formula, which is that of its variables."""
     return sum(formula.count(f"({quantifier} ") for quantifier in ("exists", "forall", *COUNT_BOUNDS))

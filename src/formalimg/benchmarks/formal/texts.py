@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from formalimg._util.text import counts_text
@@ -17,43 +16,40 @@ from formalimg.logic.syntax import Exists, Forall, Formula, Value, atoms, subfor
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.types import Item
 
-STRUCTURAL = ("Is", "IsStyle")
-"""Predicates that every instruction needs, and that are therefore not drawn like the others."""
+STRUCTURAL = ("Is", "IsStyle")  # Predicates that every instruction needs: they are not drawn like the others
 
 
-@dataclass
 class Census:
     """Counts of the contents of a suite's items."""
 
-    suite: str
-    items: int = 0
-    levels: Counter[int] = field(default_factory=Counter)
-    predicates: Counter[str] = field(default_factory=Counter)
-    classes: Counter[str] = field(default_factory=Counter)
-    patterns: Counter[str] = field(default_factory=Counter)
-
-    def shares(self, counts: Counter[str], names: Iterable[str]) -> dict[str, float]:
-        """Return the frequency of each name relative to the mean over all names."""
-        listed = list(names)
-        mean = sum(counts[name] for name in listed) / len(listed)
-        return {name: counts[name] / mean if mean else 0.0 for name in listed}
+    def __init__(self, suite: str) -> None:
+        self.items = 0
+        self.levels: Counter[int] = Counter()
+        self.predicates: Counter[str] = Counter()
+        self.classes: Counter[str] = Counter()
+        self.patterns: Counter[str] = Counter()
+        self._vocabulary = vocabulary(suite_of(suite).vocabulary)
 
     @property
     def predicate_shares(self) -> dict[str, float]:
-        """The relative frequencies of the predicates that can be sampled."""
-        names = [name for name in vocabulary(suite_of(self.suite).vocabulary).predicates if name not in STRUCTURAL]
-        return self.shares(self.predicates, names)
+        """The frequencies of the predicates that can be sampled, relative to their mean."""
+        return _shares(self.predicates, [name for name in self._vocabulary.predicates if name not in STRUCTURAL])
 
     @property
     def unknown_predicates(self) -> dict[str, int]:
         """The number of occurrences of each predicate that is not in the suite's vocabulary."""
-        predicates = vocabulary(suite_of(self.suite).vocabulary).predicates
-        return {name: count for name, count in sorted(self.predicates.items()) if name not in predicates}
+        vocabulary_predicates = self._vocabulary.predicates
+        return {name: count for name, count in sorted(self.predicates.items()) if name not in vocabulary_predicates}
 
     @property
     def class_shares(self) -> dict[str, float]:
-        """The relative frequencies of the classes."""
-        return self.shares(self.classes, vocabulary(suite_of(self.suite).vocabulary).words["class"])
+        """The frequencies of the classes, relative to their mean."""
+        return _shares(self.classes, self._vocabulary.words["class"])
+
+
+def _shares(counts: Counter[str], names: Sequence[str]) -> dict[str, float]:
+    mean = sum(counts[name] for name in names) / len(names)
+    return {name: counts[name] / mean if mean else 0.0 for name in names}
 
 
 def count_contents(suite: str, items: Iterable[Item[FormulaSpec]]) -> Census:
@@ -80,8 +76,7 @@ def pattern_of(formula: Formula) -> str:
 
 
 _COLUMNS = 5
-_BAR = 20
-"""The characters of a bar that stands for the mean."""
+_BAR = 20  # The characters of a bar that stands for the mean
 
 
 def item_lines(item: Item[FormulaSpec]) -> Iterator[str]:
@@ -124,21 +119,12 @@ def census_lines(suite: str, items: Sequence[Item[Any]]) -> Iterator[str]:
 
 def datasheet(suite: str, items: Sequence[Item[Any]]) -> Datasheet:
     """Return the data sheet of items, with counts of their contents."""
-    predicates: Counter[str] = Counter()
-    classes: set[str] = set()
-    quantified = witnesses = 0
-    for item in items:
-        formula = item.spec.formula
-        quantified += any(isinstance(node, Forall) for node in subformulas(formula))
-        witnesses += item.spec.witness is not None
-        for atom in atoms(formula):
-            predicates[atom.predicate] += 1
-            if atom.predicate == "Is":
-                classes.update(word.text for word in atom.arguments[1:] if isinstance(word, Value))
+    census = count_contents(suite, items)
+    witnesses = sum(item.spec.witness is not None for item in items)
     notes = [
-        f"{len(classes)} classes of objects are named.",
-        f"{quantified:,} formulas have a `forall`.",
+        f"{len(census.classes)} classes of objects are named.",
+        f"{census.patterns['forall'] + census.patterns['exists-forall']:,} formulas have a `forall`.",
         f"{witnesses:,} items come with a witness, a scene that satisfies the formula.",
     ]
-    contents = MarkdownTable(("predicate", "atoms"), count_rows(sorted(predicates.items())))
+    contents = MarkdownTable(("predicate", "atoms"), count_rows(sorted(census.predicates.items())))
     return read_sheet(__package__, "formula", suite, contents, notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,24 +10,21 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from formalimg.benchmarks.hooks import PartTerms
+from formalimg.benchmarks.odd_records import odd_meanings
 from formalimg.benchmarks.record import ItemFindings, ItemForm
-from formalimg.types import Benchmark, Item, RunRecord, Table
+from formalimg.types import Benchmark, Item, Judge, Part, RunRecord, Table, Unscored, Verdict
 
 if TYPE_CHECKING:
     from formalimg.benchmarks.export.sheets import Datasheet
+    from formalimg.drawing.scene import DrawnScene
     from formalimg.human_eval.protocol import RatingRules
+    from formalimg.judges.clause_sentences import SceneSentence
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
     from formalimg.models.base import Failed, ImageRequest, Refused
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import HowCounted, SeenRun
     from formalimg.reports.reference import Published, ReferenceRow
-from formalimg.types import Judge, Part, Unscored, Verdict
-
-if TYPE_CHECKING:
-    from formalimg.drawing.scene import DrawnScene
-    from formalimg.judges.clause_sentences import SceneSentence
-    from formalimg.judges.preflight import KnownDrawing
-    from formalimg.judges.recorded_judge import RecordedModels
-    from formalimg.reports.comparison_model import HowCounted, SeenRun
     from formalimg.scenes.scene import Scene
 
 
@@ -34,7 +32,6 @@ class GenEval(Benchmark):
     """A benchmark whose items specify which objects must be present and which must be absent."""
 
     # --- items
-
     @property
     def form(self) -> ItemForm:
         from formalimg.benchmarks.geneval import form
@@ -57,17 +54,36 @@ class GenEval(Benchmark):
         return make_drawn_items(self.name)
 
     def item_lines(self, item: Item[Any]) -> Iterable[str]:
-        from formalimg.benchmarks.geneval.texts import item_lines
+        from formalimg.benchmarks.object_spec import translate
 
-        return item_lines(item)
+        include = item.spec.include
+        yield f"{item.suite}/{item.id}, {self.level_names.get(item.level, item.level)}\n\n{item.prompt}\n"
+        yield from odd_meanings(item.tags)
+        yield "objects"
+        for included in include:
+            position = "" if included.target is None else f", {included.relation} {include[included.target].label}"
+            yield f"  {included.count} {' '.join(filter(None, (included.color, included.label)))}{position}"
+        for absent in item.spec.exclude:
+            yield f"  fewer than {absent.count} {absent.label}"
+        yield "\nformulas"
+        for clause in translate(item.spec):
+            yield f"  {clause.kind:<9}  {clause.text}"
 
     def datasheet(self, items: Sequence[Item[Any]]) -> Datasheet:
-        from formalimg.benchmarks.geneval.texts import datasheet
+        from formalimg.benchmarks.export.sheets import MarkdownTable, count_rows, read_sheet
 
-        return datasheet(self.name, items)
+        included = [requirement for item in items for requirement in item.spec.include]
+        counts = Counter(requirement.label for requirement in included)
+        colored = sum(bool(requirement.color) for requirement in included)
+        placed = sum(requirement.target is not None for requirement in included)
+        notes = [
+            f"{len(included):,} requirements for objects of {len(counts)} classes.",
+            f"{colored:,} name a colour, and {placed:,} a place relative to another object.",
+        ]
+        contents = MarkdownTable(("class", "requirements"), count_rows(sorted(counts.items())))
+        return read_sheet(__package__, "objects", self.name, contents, notes)
 
     # --- judging
-
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
         from formalimg.benchmarks.geneval.judge import open_judge
 
@@ -79,9 +95,12 @@ class GenEval(Benchmark):
         return reopen_judge(recorded)
 
     def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
-        from formalimg.benchmarks.geneval.judge import preflight_drawings
+        from formalimg.benchmarks.object_spec import IncludedObjects, ObjectSpec
+        from formalimg.judges.preflight import BOTTLE, RED_BOTTLE, two_things
 
-        return preflight_drawings(self.name)
+        spec = ObjectSpec("single_object", (IncludedObjects(BOTTLE, 1),))
+        item = Item(self.name, "preflight", 1, RED_BOTTLE, spec)
+        return two_things(item, "whether there is a bottle", (True,), (False,))
 
     def judge_drawn(self, item: Item[Any], drawn: DrawnScene, profile: str) -> Verdict | Unscored:
         from formalimg.benchmarks.geneval.judge import judge_drawn
@@ -89,17 +108,16 @@ class GenEval(Benchmark):
         return judge_drawn(item, drawn, profile)
 
     def arrange_scene(self, item: Item[Any], rng: Random) -> Scene | None:
-        from formalimg.benchmarks.geneval.drawings import arrange_scene
+        from formalimg.benchmarks.geneval.drawings import arrange_objects, unarrangeable_because
 
-        return arrange_scene(item, rng)
+        return None if unarrangeable_because(item.spec) is not None else arrange_objects(item.spec, rng)
 
     def explain_failure(self, part: Part, verdict: Verdict) -> list[SceneSentence]:
-        from formalimg.benchmarks.geneval.texts import explain_failure
+        from formalimg.benchmarks.geneval.judge import explain_failure
 
         return explain_failure(part, verdict)
 
     # --- reports
-
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
         from formalimg.benchmarks.geneval.tables import object_tables
 
@@ -111,7 +129,6 @@ class GenEval(Benchmark):
         return read_reference_rows(self.name, __package__, "reference.toml")
 
     # --- people
-
     def rating(self) -> RatingRules:
         from formalimg.human_eval.protocol import RatingRules, example_texts
 
@@ -124,7 +141,6 @@ class GenEval(Benchmark):
         return {included.label for spec in specs if isinstance(spec, ObjectSpec) for included in spec.include}
 
     # --- models and rewards
-
     def image_layout(self) -> ImageLayout:
         from formalimg.benchmarks.geneval.published import LAYOUT
 

@@ -32,8 +32,7 @@ from formalimg.types import Item
 _CELLS = 5
 _AREA = 120 * 120
 _LONGEST = 180
-_TRIES = 500
-"""So many arrangements are tried: of two objects one in four fits, of more fewer do."""
+_TRIES = 500  # So many arrangements are tried: of two objects one in four fits, of more fewer do
 
 
 def compose_objects(
@@ -93,8 +92,7 @@ def scene_detections(scene: Scene) -> dict[str, list[dict[str, object]]]:
 
 def _cell_box(label: str, cell: int) -> Box:
     """Return a box centred in a canvas cell, with the natural aspect ratio of a class."""
-    side = CANVAS / _CELLS
-    aspect = natural_aspect(label)
+    side, aspect = CANVAS / _CELLS, natural_aspect(label)
     width, height = sqrt(_AREA * aspect), sqrt(_AREA / aspect)
     shrink = min(1.0, _LONGEST / max(width, height)) / 2
     x, y = (cell % _CELLS + 0.5) * side, (cell // _CELLS + 0.5) * side
@@ -118,15 +116,13 @@ def make_drawn_items(suite: str) -> list[Item[Any]]:
 
 @cache
 def _load_words() -> dict[str, Any]:
-    text = (files("formalimg.benchmarks.geneval") / "drawn_items.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads((files(__package__) / "drawn_items.toml").read_text(encoding="utf-8"))
 
 
 def _sample_specs(tag: str, rng: Random) -> Iterator[tuple[ObjectSpec, str]]:
     """Yield random specs of a task with their prompts, indefinitely."""
     words = _load_words()
-    icon_colors = vocabulary("knolling").words["color"]
-    colors = [color for color in OBJECT_COLORS if color in icon_colors]
+    colors = [color for color in OBJECT_COLORS if color in _icon_colors()]
     while True:
         first, second = rng.sample(words["classes"], 2)
         first_color, second_color = rng.sample(colors, 2)
@@ -160,11 +156,3 @@ def _with_article(label: str, color: str = "") -> str:
     """Return a singular noun with its article and optional colour: "an apple", "a red apple"."""
     phrase = f"{color} {_load_words()['one'].get(label, label)}".strip()
     return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
-
-
-def arrange_scene(item: Item[object], rng: Random) -> Scene | None:
-    """Return a scene with the objects that an item requires, or None if none can be arranged."""
-    spec = item.spec
-    if not isinstance(spec, ObjectSpec) or unarrangeable_because(spec) is not None:
-        return None
-    return arrange_objects(spec, rng)

@@ -1,7 +1,4 @@
-"""Serialization of GenEval specs: the published metadata, and the item fields of our own format.
-
-`task`, `include` and `exclude` of an item are `tag`, `include` and `exclude` of the published line.
-"""
+"""Serialization of GenEval specs: the published metadata, and the item fields of our own format."""
 
 from __future__ import annotations
 
@@ -31,65 +28,46 @@ def parse_metadata(metadata: Mapping[str, Any]) -> ObjectSpec:
     tag = metadata.get("tag", "")
     if not isinstance(tag, str):
         raise FormalimgError("tag must be text: give one of " + ", ".join(TAGS))
-    included = _read_entries(metadata, "include")
-    excluded = _read_entries(metadata, "exclude")
+    included, excluded = (_read_entries(metadata, name) for name in ("include", "exclude"))
     if not included and not excluded:
         raise FormalimgError("include names no objects: give at least one, as in {'class': 'cup', 'count': 1}")
-    include = tuple(_read_included(entry, index) for index, entry in enumerate(included))
-    exclude = tuple(
-        ExcludedObjects(_read_label(entry, "exclude", index), _read_count(entry, "exclude", index))
-        for index, entry in enumerate(excluded)
-    )
-    return ObjectSpec(tag, include, exclude)
+    include = tuple(_read_included(*entry, index) for index, entry in enumerate(included))
+    return ObjectSpec(tag, include, tuple(ExcludedObjects(label, count) for label, count, _ in excluded))
 
 
-def _read_entries(metadata: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def _read_entries(metadata: Mapping[str, Any], name: str) -> list[tuple[str, int, Mapping[str, Any]]]:
+    """Return the class, the count and all fields of each entry."""
     entries = metadata.get(name, ())
     if not isinstance(entries, list | tuple) or not all(isinstance(entry, Mapping) for entry in entries):
         raise FormalimgError(f"{name} must be a list of objects with class and count")
     if len(entries) > MAX_REQUIREMENTS:
         raise FormalimgError(f"{name} has {len(entries)} entries: {MAX_REQUIREMENTS} are the most")
-    return list(entries)
+    for index, entry in enumerate(entries):
+        if not _is_word(entry.get("class")):
+            raise FormalimgError(f"{name}[{index}]: class must be the name of a class, such as cup")
+        count = entry.get("count")
+        if type(count) is not int or not 1 <= count <= MAX_COUNT:
+            raise FormalimgError(f"{name}[{index}]: count must be a whole number from 1 to {MAX_COUNT}")
+    return [(entry["class"], entry["count"], entry) for entry in entries]
 
 
-def _read_included(entry: Mapping[str, Any], index: int) -> IncludedObjects:
-    label, count = _read_label(entry, "include", index), _read_count(entry, "include", index)
+def _read_included(label: str, count: int, entry: Mapping[str, Any], index: int) -> IncludedObjects:
     color = entry.get("color", "")
     if color != "" and not _is_word(color):
         raise FormalimgError(f"include[{index}]: color must be a word, such as red")
     if "position" not in entry:
         return IncludedObjects(label, count, color)
-    position = entry["position"]
-    if (
-        not isinstance(position, list | tuple)
-        or len(position) != 2
-        or position[0] not in RELATIONS
-        or type(position[1]) is not int
-        or not 0 <= position[1] < index
-    ):
-        raise FormalimgError(
-            f"include[{index}]: position must be one of {', '.join(RELATIONS)} and the place of an entry before it"
-        )
-    return IncludedObjects(label, count, color, position[0], position[1])
-
-
-def _read_label(entry: Mapping[str, Any], name: str, index: int) -> str:
-    label = entry.get("class")
-    if not _is_word(label):
-        raise FormalimgError(f"{name}[{index}]: class must be the name of a class, such as cup")
-    return str(label)
-
-
-def _read_count(entry: Mapping[str, Any], name: str, index: int) -> int:
-    count = entry.get("count")
-    if type(count) is not int or not 1 <= count <= MAX_COUNT:
-        raise FormalimgError(f"{name}[{index}]: count must be a whole number from 1 to {MAX_COUNT}")
-    return count
+    match entry["position"]:
+        case [relation, int(target)] if relation in RELATIONS and type(target) is int and 0 <= target < index:
+            return IncludedObjects(label, count, color, relation, target)
+    raise FormalimgError(
+        f"include[{index}]: position must be one of {', '.join(RELATIONS)} and the place of an entry before it"
+    )
 
 
 def _is_word(value: object) -> bool:
     """Return whether `value` is a string that formulas can quote."""
-    return is_text(value) and bool(str(value).strip()) and str(value).isprintable() and "'" not in str(value)
+    return is_text(value) and bool(value.strip()) and value.isprintable() and "'" not in value
 
 
 NEEDED: tuple[str, ...] = ("task", "include")

@@ -1,17 +1,16 @@
-"""The object judge: a grounder detects objects, and a box rule or a formula decides.
-
-All profiles go by one grounding, so that they can be compared item by item; the verdict is that of the chosen one.
-"""
+"""The object judge: a grounder detects objects, and a box rule or a formula decides; all profiles share the boxes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from formalimg.benchmarks.geneval.rule import DetectionVerdict, official_verdict
-from formalimg.benchmarks.object_spec import IncludedObjects, ObjectSpec
+from formalimg.benchmarks.object_spec import ObjectSpec
 from formalimg.drawing.scene import DrawnScene
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
@@ -26,18 +25,18 @@ from formalimg.judges.box_rules import (
     read_confidences,
 )
 from formalimg.judges.chat_judge import check_option
+from formalimg.judges.clause_sentences import SceneSentence
 from formalimg.judges.factory import ICONS
-from formalimg.judges.preflight import BOTTLE, RED_BOTTLE, KnownDrawing, two_things
+from formalimg.judges.failures import reason_by_count
+from formalimg.language.lexicon import plural_of
 from formalimg.logic.errors import FormulaError
 from formalimg.models.options import Options
 from formalimg.models.pricing import Price, price_of
-from formalimg.scenes.objects import CANVAS, SceneObject
+from formalimg.scenes.objects import CANVAS, SceneError, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Grounder, Item, Judge, Part, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-
     from formalimg.judges.grounders.colors import ClipColors
     from formalimg.judges.recorded_judge import RecordedModels
 
@@ -45,10 +44,7 @@ RuleProfile: TypeAlias = Literal["official", "strict", "logic"]
 RULE_PROFILES: tuple[RuleProfile, ...] = get_args(RuleProfile)
 """What decides: the authors' rule; its strict variant, with exact numbers of boxes; or formulas."""
 
-
 _OPTIONS = ("profile", "colors", "clip", "confidence", "counting_confidence")
-
-
 _VERSION = 1
 """The version of the rules from groundings to verdicts: raise it whenever a verdict may come out differently."""
 
@@ -57,13 +53,9 @@ _VERSION = 1
 class ObjectJudge:
     """Judge that decides by the objects a grounder detects in an image.
 
-    Evidence, all plain data:
-
-    - `scene`: what the grounder found, in the grounding format, with the colours that were used;
-    - `scores`: the confidence of each object, where the grounder gives any;
-    - `profiles`: for each profile whether the image passes, and the reasons if not; for `strict` its graded score;
-    - `explanation`: the reasons of the chosen profile, as text;
-    - `confidence`, `grounder`: as those of `SceneJudge`.
+    Evidence: `scene` with the colours that were used, `scores` (confidences of its objects, if known), `profiles` (for
+    each whether the image passes and why not; for `strict` its graded score), `explanation` (the reasons of the chosen
+    profile), and `confidence` and `grounder` as those of `SceneJudge`.
     """
 
     grounder: Grounder  # finds the objects in the images
@@ -123,33 +115,41 @@ class ObjectJudge:
         grounding = await self.grounder.ground(image, spec.object_classes)
         if isinstance(grounding, Unscored):
             return grounding
-        return await asyncio.to_thread(self._judge_grounding, spec, grounding, image.pil)
+        decide = partial(judge_by_profiles, spec, threshold=self.threshold, counting_threshold=self.counting_threshold)
+        named = partial(name_colors, spec, image=image.pil, colors=self.colors, clip=self.clip)
+        return await asyncio.to_thread(judge_grounding, grounding, image.pil.size, self.profile, named, decide)
 
-    def _judge_grounding(self, spec: ObjectSpec, grounding: Grounding, image: Image) -> Verdict | Unscored:
-        if len(grounding.scene) > MAX_OBJECTS:
-            detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
-            return Unscored("not understood", detail, {}, grounding.cost)
-        objects = name_colors(spec, grounding.scene.objects, image, self.colors, self.clip)
-        scores = read_confidences(grounding)
-        evidence: dict[str, object] = {
-            "scene": Scene.of(objects).to_json(),
-            "confidence": grounding.confidence,
-        }
-        if scores:
-            evidence["scores"] = scores
-        if grounding.evidence:
-            evidence["grounder"] = dict(grounding.evidence)
-        try:
-            verdicts = judge_by_profiles(spec, objects, scores, image.size, self.threshold, self.counting_threshold)
-        except FormulaError as error:
-            return Unscored("not understood", error.problems[0].message, evidence, grounding.cost)
-        chosen = verdicts[self.profile]
-        evidence["profiles"] = {
-            name: {"passed": verdict.passed, **verdict.evidence} for name, verdict in verdicts.items()
-        }
-        reasons = [part.reason for part in chosen.parts if part.reason and part.score < 1]
-        evidence["explanation"] = "\n".join(reasons) or "all that is asked for was found"
-        return Verdict(chosen.passed, chosen.parts, evidence, grounding.cost)
+
+def judge_grounding(
+    grounding: Grounding,
+    size: tuple[int, int],
+    profile: str,
+    named: Callable[[Sequence[SceneObject]], Sequence[SceneObject]],
+    decide: Callable[[Sequence[SceneObject], Sequence[float], tuple[int, int]], Mapping[Any, ProfileVerdict]],
+) -> Verdict | Unscored:
+    """Return the verdict of a profile on the objects that a grounder found, with those of all others as evidence.
+
+    `named` says which colours the objects have, `decide` what each profile says of objects, confidences and image size.
+    """
+    if len(grounding.scene) > MAX_OBJECTS:
+        detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
+        return Unscored("not understood", detail, {}, grounding.cost)
+    objects = named(grounding.scene.objects)
+    scores = read_confidences(grounding)
+    evidence: dict[str, object] = {"scene": Scene.of(objects).to_json(), "confidence": grounding.confidence}
+    if scores:
+        evidence["scores"] = scores
+    if grounding.evidence:
+        evidence["grounder"] = dict(grounding.evidence)
+    try:
+        verdicts = decide(objects, scores or [1.0] * len(objects), size)
+    except FormulaError as error:
+        return Unscored("not understood", error.problems[0].message, evidence, grounding.cost)
+    evidence["profiles"] = {name: {"passed": verdict.passed, **verdict.evidence} for name, verdict in verdicts.items()}
+    chosen = verdicts[profile]
+    reasons = [part.reason for part in chosen.parts if part.reason and part.score < 1]
+    evidence["explanation"] = "\n".join(reasons) or "all that is asked for was found"
+    return Verdict(chosen.passed, chosen.parts, evidence, grounding.cost)
 
 
 def judge_by_profiles(
@@ -208,17 +208,8 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
     return ObjectJudge(recorded.grounder, settings["profile"], "grounder", *thresholds)
 
 
-def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return two preflight drawings, one with a bottle and one without."""
-    item = Item(suite, "preflight", 1, RED_BOTTLE, ObjectSpec("single_object", (IncludedObjects(BOTTLE, 1),)))
-    return two_things(item, "whether there is a bottle", (True,), (False,))
-
-
 def judge_drawn(item: Item[object], drawn: DrawnScene, profile: str) -> Verdict | Unscored:
-    """Return the verdict on a drawn scene, or an unscored result if the profiles disagree.
-
-    It is without parts that were not looked at for a failed one.
-    """
+    """Return the verdict on a drawn scene, without the parts that the rule did not reach, or why it has none."""
     spec = item.spec
     if not isinstance(spec, ObjectSpec):
         return Unscored("not understood", f"item {item.id} of {item.suite} names no objects to judge by")
@@ -231,3 +222,54 @@ def judge_drawn(item: Item[object], drawn: DrawnScene, profile: str) -> Verdict 
     chosen = verdicts[cast(RuleProfile, profile)]
     parts = tuple(part for part in chosen.parts if part.score == 1 or part.reason)
     return Verdict(chosen.passed, parts)
+
+
+_WANTED = re.compile(r"(exactly |fewer than )?(\d+) (.+) wanted, (\d+) found(?:: (.+))?")
+_PLACED = re.compile(r".+ wanted, found (.+)")
+
+
+def explain_failure(part: Part, verdict: Verdict) -> list[SceneSentence]:
+    """Explain why a part failed, or return an empty list if the part has no reason."""
+    if not part.reason:
+        return []
+    try:
+        objects = Scene.from_json(verdict.evidence["scene"]).objects if "scene" in verdict.evidence else ()
+    except SceneError:
+        objects = ()
+    spoken = frozenset(number for number, obj in enumerate(objects) if obj.label in part.about)
+    sentence = _explain_count(part, objects) or _explain_position(part, [obj.label for obj in objects])
+    return [SceneSentence(sentence or reason_by_count(part.reason), spoken)]
+
+
+def _explain_count(part: Part, objects: Sequence[SceneObject]) -> str:
+    """Return the found and required counts, or an empty string if the reason is not a count."""
+    match = _WANTED.fullmatch(part.reason)
+    if match is None or not part.about:
+        return ""
+    qualifier, required, noun, number, listed = match.groups()
+    if part.kind == "attribute":  # the rule looks at the most certain boxes only
+        color, label = part.about
+        colors = [obj.color for obj in objects if obj.label == label]
+        if color in colors:
+            return ""
+        if len(colors) == 1 and listed == f"1 {colors[0]}":
+            return f"the {label} is {colors[0]}, not {color}"
+    objects_text = noun if number in ("0", "1") else plural_of(noun)
+    if qualifier == "fewer than ":
+        return f"{number} {objects_text} found, fewer than {required} allowed"
+    if number == "0" and required == "1":
+        return f"no {noun} found"
+    return f"{'no' if number == '0' else number} {objects_text} found, {qualifier or ''}{required} needed"
+
+
+def _explain_position(part: Part, labels: Sequence[str]) -> str:
+    """Return the actual and required positions, or an empty string unless the pair of objects is unique."""
+    match = _PLACED.fullmatch(part.reason)
+    if match is None or len(part.about) != 3:
+        return ""
+    relation, label, target = part.about
+    if not labels.count(label) == labels.count(target) == 1:
+        return ""
+    if match[1] == "in no clear direction":
+        return f"the {label} is not {relation} the {target}"
+    return f"the {label} is {match[1]} the {target}, not {relation} it"

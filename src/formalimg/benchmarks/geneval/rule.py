@@ -1,8 +1,4 @@
-"""The authors' rule for detections: the verdict on an image and the reasons for failure.
-
-Two variants: the rule of the paper, and the strict one that trainers use as a reward (flow_grpo), in which a class must
-have exactly the number of boxes, with its graded score. `docs/reference/suites/geneval.md` states both.
-"""
+"""The authors' rule for detections, as in the paper and as trainers use it (flow_grpo): verdicts and reasons."""
 
 from __future__ import annotations
 
@@ -15,17 +11,14 @@ from formalimg.benchmarks.object_spec import RELATIONS, IncludedObjects, ObjectS
 from formalimg.errors import FormalimgError
 
 THRESHOLD = 0.3
-COUNTING_THRESHOLD = 0.9
-"""Boxes count if their confidence is higher; for the tag `counting`, higher than the second."""
-MAX_OBJECTS = 16
-"""The most boxes of a class that count, those of the highest confidence."""
-
+COUNTING_THRESHOLD = 0.9  # Boxes count if their confidence is higher; for the tag `counting`, higher than the second
+MAX_OBJECTS = 16  # The most boxes of a class that count, those of the highest confidence
 _MARGIN = 0.1
 _SAME_PLACE = 1e-3
 _DIRECTION = 0.5
 
 
-class _Detected(NamedTuple):
+class RuleBox(NamedTuple):
     """A detected box in pixels, with its confidence and colour."""
 
     box: tuple[float, float, float, float]
@@ -75,10 +68,14 @@ def official_verdict(
     """
     spec = metadata if isinstance(metadata, ObjectSpec) else parse_metadata(metadata)
     above = counting_threshold if spec.tag == "counting" else threshold
-    boxes = {label: _confident_boxes(label, detections.get(label, ()), above) for label in spec.object_classes}
+    boxes = {
+        label: confident_boxes(label, detections.get(label, ()), above)[:MAX_OBJECTS] for label in spec.object_classes
+    }
     judged = _RuleRun(spec, boxes, strict)
     reasons = tuple(check.reason for check in judged.checks if check.reason)
-    score = judged.mean_reward() if strict else float(not reasons)
+    score = float(not reasons)
+    if strict:  # the graded score of flow_grpo
+        score = sum(judged.rewards) / len(judged.rewards) if judged.rewards else 0.0
     return DetectionVerdict(not reasons, reasons, score, tuple(judged.checks))
 
 
@@ -105,17 +102,17 @@ def relations_between(box: Sequence[float], target: Sequence[float]) -> tuple[st
 class _RuleRun:
     """A single evaluation of the rule, collecting checks and rewards."""
 
-    def __init__(self, spec: ObjectSpec, found: Mapping[str, Sequence[_Detected]], strict: bool) -> None:
+    def __init__(self, spec: ObjectSpec, detected: Mapping[str, Sequence[RuleBox]], strict: bool) -> None:
         self.checks: list[RuleCheck] = []
-        self._rewards: list[float] = []
+        self.rewards: list[float] = []
         self._strict = strict
-        groups: list[Sequence[_Detected] | None] = []
+        groups: list[Sequence[RuleBox] | None] = []
         for included in spec.include:
-            boxes = found[included.label]
+            boxes = detected[included.label]
             group = boxes if strict else boxes[: included.count]
             matched = self._check_count(included, len(boxes))
             if not matched and (included.color or included.relation):
-                self._rewards.append(0.0)
+                self.rewards.append(0.0)
             if included.color:
                 matched = self._check_color(included, group, matched)
             if included.target is not None:
@@ -124,45 +121,43 @@ class _RuleRun:
             groups.append(group if matched else None)
         # Where numbers are exact there is nothing to exclude, and flow_grpo does not look at it.
         for absent in () if strict else spec.exclude:
-            number = len(found[absent.label])
+            number = len(detected[absent.label])
             few = number < absent.count
             reason = "" if few else f"fewer than {absent.count} {absent.label} wanted, {number} found"
             name = f"fewer than {absent.count} {absent.label}"
             self.checks.append(RuleCheck(name, "count", (absent.label,), few, reason))
 
-    def mean_reward(self) -> float:
-        """Return the graded score of flow_grpo."""
-        return sum(self._rewards) / len(self._rewards) if self._rewards else 0.0
-
     def _check_count(self, included: IncludedObjects, number: int) -> bool:
         enough = number == included.count if self._strict else number >= included.count
-        self._rewards.append(1 - abs(included.count - number) / included.count)
+        self.rewards.append(1 - abs(included.count - number) / included.count)
         qualifier = "exactly " if self._strict else ""
         reason = "" if enough else f"{qualifier}{included.count} {included.label} wanted, {number} found"
         kind = "object" if included.count == 1 else "count"
         self.checks.append(RuleCheck(f"{included.count} {included.label}", kind, (included.label,), enough, reason))
         return enough
 
-    def _check_color(self, included: IncludedObjects, group: Sequence[_Detected], matched: bool) -> bool:
+    def _check_color(self, included: IncludedObjects, group: Sequence[RuleBox], matched: bool) -> bool:
         words = (included.color, included.label)
         name = f"{included.color} {included.label}"
         if not matched:
             self.checks.append(RuleCheck(name, "attribute", words, False))
             return False
         right = sum(box.color == included.color for box in group)
-        self._rewards.append(1 - abs(included.count - right) / included.count)
+        self.rewards.append(1 - abs(included.count - right) / included.count)
         reason = ""
         if right < included.count:
-            reason = f"{included.count} {name} wanted, {right} found: {_color_list(group)}"
+            colors = [box.color or "no colour" for box in group]
+            counts = ", ".join(f"{colors.count(color)} {color}" for color in dict.fromkeys(colors))
+            reason = f"{included.count} {name} wanted, {right} found: {counts}"
         self.checks.append(RuleCheck(name, "attribute", words, not reason, reason))
         return not reason
 
     def _check_position(
         self,
         included: IncludedObjects,
-        group: Sequence[_Detected],
+        group: Sequence[RuleBox],
         target: str,
-        targets: Sequence[_Detected] | None,
+        targets: Sequence[RuleBox] | None,
         matched: bool,
     ) -> bool:
         words = (included.relation, included.label, target)
@@ -171,18 +166,18 @@ class _RuleRun:
             self.checks.append(RuleCheck(name, "relation", words, False))
             return False
         if targets is None:
-            self._rewards.append(0.0)
+            self.rewards.append(0.0)
             reason = f"{name} wanted, and the {target} it refers to was not found as asked"
         else:
             reason = next(_find_misplaced(included, group, targets, name), "")
             # A wrong place adds 0 and, as in the published code, 1 behind it.
-            self._rewards += [0.0, 1.0] if reason else [1.0]
+            self.rewards += [0.0, 1.0] if reason else [1.0]
         self.checks.append(RuleCheck(name, "relation", words, not reason, reason))
         return not reason
 
 
 def _find_misplaced(
-    included: IncludedObjects, group: Sequence[_Detected], targets: Sequence[_Detected], name: str
+    included: IncludedObjects, group: Sequence[RuleBox], targets: Sequence[RuleBox], name: str
 ) -> Iterator[str]:
     """Yield a reason for each pair of boxes that violates the relation."""
     for box in group:
@@ -192,26 +187,22 @@ def _find_misplaced(
                 yield f"{name} wanted, found {' and '.join(relations) or 'in no clear direction'}"
 
 
-def _color_list(group: Sequence[_Detected]) -> str:
-    names = [box.color or "no colour" for box in group]
-    return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
-
-
-def _confident_boxes(label: str, detections: Sequence[Mapping[str, Any]], above: float) -> tuple[_Detected, ...]:
+def confident_boxes(
+    label: str, detections: Sequence[Mapping[str, Any]], threshold: float, scale: float = 1.0
+) -> list[RuleBox]:
     """Return the boxes above a confidence, sorted by descending confidence; ties keep their input order."""
-    read = [_read_detection(label, detection) for detection in detections]
-    counted = sorted((box for box in read if box.score > above), key=lambda box: -box.score)
-    return tuple(counted[:MAX_OBJECTS])
-
-
-def _read_detection(label: str, detection: Mapping[str, Any]) -> _Detected:
-    try:
-        x0, top, right, bottom = (float(number) for number in detection["box"])
-        score = float(detection.get("score", 1.0))
-        color = detection.get("color")
-    except (KeyError, TypeError, ValueError, AttributeError):
-        x0 = top = right = bottom = score = math.nan
-        color = None
-    if not all(map(math.isfinite, (x0, top, right, bottom, score))):
-        raise FormalimgError(f"a detection of {label!r} is malformed: give box (4 numbers in pixels), score and color")
-    return _Detected((x0, top, right, bottom), score, None if color is None else str(color))
+    boxes = []
+    for detection in detections:
+        try:
+            left, top, right, bottom = (float(number) * scale for number in detection["box"])
+            score, color = float(detection.get("score", 1.0)), detection.get("color")
+        except (KeyError, TypeError, ValueError, AttributeError):
+            left = top = right = bottom = score = math.nan
+            color = None
+        if not all(map(math.isfinite, (left, top, right, bottom, score))):
+            raise FormalimgError(
+                f"a detection of {label!r} is malformed: give box (four numbers in pixels), score and color"
+            )
+        if score > threshold:
+            boxes.append(RuleBox((left, top, right, bottom), score, None if color is None else str(color)))
+    return sorted(boxes, key=lambda box: -box.score)

@@ -19,7 +19,6 @@ class GenEval2(QuestionBenchmark):
     """The GenEval 2 benchmark, with yes/no and counting questions answered in one word."""
 
     # --- items
-
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
         from formalimg.benchmarks.geneval2.published import read_published
 
@@ -31,7 +30,6 @@ class GenEval2(QuestionBenchmark):
         write_published(items, folder)
 
     # --- judging
-
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
         from formalimg.benchmarks.geneval2.judge import open_judge
 
@@ -46,7 +44,6 @@ class GenEval2(QuestionBenchmark):
         """Return None, as the suite has no drawings."""
 
     # --- reports
-
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
         from formalimg.benchmarks.geneval2.tables import soft_tifa_tables
 

@@ -7,7 +7,6 @@ depth (in front of, behind) and verbs are not: such questions have no formula.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
@@ -43,7 +42,7 @@ _IRREGULAR = {"cookies": "cookie", "people": "person", "mice": "mouse", "knives"
 _HAVE_FORMULAS: tuple[DecidedBy, ...] = get_args(DecidedBy)[:3]
 
 
-def decided_by(question: GraphQuestion) -> DecidedBy:
+def evidence_needed(question: GraphQuestion) -> DecidedBy:
     """Return the information needed to decide a question, defaulting to "verbs" if it is not understood."""
     if question.expected in COUNT_WORDS or _ANY.fullmatch(question.question):
         return "boxes"
@@ -64,13 +63,14 @@ def question_formula(question: GraphQuestion) -> Formula | None:
     if question.expected in COUNT_WORDS and (match := _HOW_MANY.fullmatch(text)):
         number = COUNT_WORDS.index(question.expected)
         return parse(f"(exactly {number} ?x (Is ?x '{find_singular(match['things'])}'))")
-    if question.expected != "yes" or decided_by(question) not in _HAVE_FORMULAS:
+    if question.expected != "yes" or evidence_needed(question) not in _HAVE_FORMULAS:
         return None
     if match := _ANY.fullmatch(text):
         return parse(f"(exists ?x (Is ?x '{find_singular(match['things'])}'))")
     if match := _RELATED.fullmatch(text):
         first, second = (
-            f"(Is ?{name} '{find_singular(match[group])}')" for name, group in (("x", "first"), ("y", "second"))
+            f"(Is ?{name} '{find_singular(match[group])}')"
+            for name, group in zip("xy", ("first", "second"), strict=True)
         )
         # One condition after the other: a strict forall needs something that its own condition is about.
         of_all = f"(forall ?y (implies {second} ({_POSITIONS[match['how']]} ?x ?y)))"
@@ -97,15 +97,7 @@ def _formula_classes(formula: Formula | None) -> tuple[str, ...]:
 
 def is_decidable(item: Item[QuestionSpec]) -> bool:
     """Return whether boxes and colours decide every question of an item."""
-    return bool(item.spec.questions) and all(question_formula(question) is not None for question in item.spec.questions)
-
-
-def count_decided(items: Iterable[Item[QuestionSpec]]) -> Counter[DecidedBy]:
-    """Return the cumulative number of items decidable with each kind of information, in order."""
-    order = get_args(DecidedBy)
-    last = (max((order.index(decided_by(question)) for question in item.spec.questions), default=0) for item in items)
-    needed = Counter(last)
-    return Counter({kind: sum(needed[n] for n in range(index + 1)) for index, kind in enumerate(order)})
+    return bool(item.spec.questions) and None not in map(question_formula, item.spec.questions)
 
 
 class ComparedAnswer(NamedTuple):
@@ -122,18 +114,14 @@ class ComparedAnswer(NamedTuple):
 
 
 def compare_answers(
-    item: Item[QuestionSpec],
-    scene: World,
-    judged: Mapping[str, bool] | None = None,
-    unknown: Collection[str] = (),
+    item: Item[QuestionSpec], scene: World, judged: Mapping[str, bool] | None = None, unknown: Collection[str] = ()
 ) -> tuple[ComparedAnswer, ...]:
     """Answer the questions of an item by logic and pair them with a judge's answers.
 
     Args:
         item: the item.
         scene: what a grounder found in the image.
-        judged: whether the judge gave the expected answer, by the words of the questions, as the parts of a verdict
-            are named.
+        judged: whether the judge gave the expected answer, by the words of each question.
         unknown: classes that the grounder cannot look for; questions about them are not decided.
     """
     compared = []

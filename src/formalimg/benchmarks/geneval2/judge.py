@@ -1,8 +1,4 @@
-"""The GenEval 2 judge: one-word answers, scored by the probability of the expected answer.
-
-This is Soft-TIFA. With a grounder, boxes and logic answer as well where they can. That changes no verdict: it is stored
-beside the words.
-"""
+"""The GenEval 2 judge (Soft-TIFA): one-word answers, scored by the probability of the expected answer."""
 
 from __future__ import annotations
 
@@ -17,24 +13,22 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import total_cost
 from formalimg.judges.factory import DETECTORS, open_grounder, require_chat
-from formalimg.judges.published_protocol import WordJudge, open_word_chat
+from formalimg.judges.question_judge import WordJudge, open_word_chat
 from formalimg.scenes.objects import SceneObject
 from formalimg.scenes.scene import Scene
-from formalimg.types import ChatModel, Grounder, Item, Judge, Part, Setting, Unscored, Verdict
+from formalimg.types import ChatModel, Grounder, Item, Judge, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
     from formalimg.judges.recorded_judge import RecordedModels
 
-_BOX_RULES = 1
-"""The version of the rules from boxes to answers: raise it whenever one may come out differently."""
+_BOX_RULES = 1  # The version of the rules from boxes to answers: raise it whenever one may come out differently
 
 
 class PublishedWordJudge(WordJudge):
     """Judge that asks a chat model each question separately, for a one-word answer.
 
-    Evidence is that of `WordJudge`; and with a grounder, `scene`: what it found; and `by_boxes`: its name (`grounder`),
-    for each question whether boxes say that it has the expected answer, None where they cannot decide (`answers`), and
-    why not if there is no scene (`unscored`).
+    Evidence is that of `WordJudge`; with a grounder also the `scene` that it found, and `by_boxes`: its name, its
+    `answers` (None where boxes cannot decide), and why there is no scene (`unscored`).
     """
 
     prompt_folder = Path(__file__).parent / "prompts"
@@ -72,7 +66,11 @@ class PublishedWordJudge(WordJudge):
             return verdict
         evidence_by_boxes, cost = await self._answer_by_boxes(self._grounder, item, item.spec, image)
         answers = evidence_by_boxes["by_boxes"]["answers"]
-        parts = tuple(_beside_boxes(part, by_boxes) for part, by_boxes in zip(verdict.parts, answers, strict=True))
+        by_boxes = {True: "; by boxes it is so", False: "; by boxes it is not so", None: ""}
+        parts = tuple(
+            replace(part, reason=part.reason + by_boxes[answer])
+            for part, answer in zip(verdict.parts, answers, strict=True)
+        )
         evidence = {**verdict.evidence, **evidence_by_boxes}
         return replace(verdict, parts=parts, evidence=evidence, cost=total_cost((verdict.cost, cost)))
 
@@ -94,20 +92,11 @@ class PublishedWordJudge(WordJudge):
         if self._pixels:
             from formalimg.judges.grounders.colors import color_in
 
-            named = [color_in(image.pil, obj.box).name for obj in scene.objects]
-            scene = Scene.of(
-                [SceneObject(obj.label, obj.box, name) for obj, name in zip(scene.objects, named, strict=True)]
-            )
+            objects = [SceneObject(obj.label, obj.box, color_in(image.pil, obj.box).name) for obj in scene.objects]
+            scene = Scene.of(objects)
         question_item = cast("Item[QuestionSpec]", item)
         result["answers"] = [compared.by_logic for compared in compare_answers(question_item, scene, unknown=unknown)]
         return {"scene": scene.to_json(), "by_boxes": result}, grounding.cost
-
-
-def _beside_boxes(part: Part, by_boxes: bool | None) -> Part:
-    """Return a part with the answer by boxes appended to its reason."""
-    if by_boxes is None:
-        return part
-    return replace(part, reason=f"{part.reason}; by boxes {'it is so' if by_boxes else 'it is not so'}")
 
 
 def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judge:

@@ -8,123 +8,78 @@ number of atoms. No question depends on another.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
 from formalimg._util.record_files import TableRecord, read_table
-from formalimg.benchmarks.odd_records import (
-    BROKEN_TEXT,
-    DUPLICATE_PROMPT,
-    EMPTY_QUESTION,
-    EXPECTED_UNKNOWN,
-    FIELD_MALFORMED,
-    NO_PROMPT,
-    NO_QUESTIONS,
-    clean_text,
-    ordered_tags,
-)
-from formalimg.benchmarks.questions.spec import (
-    COUNT_WORDS,
-    MAX_GRAPH_QUESTIONS,
-    MAX_QUESTION_LENGTH,
-    ExpectedAnswer,
-    GraphQuestion,
-    QuestionSpec,
-)
+from formalimg.benchmarks.odd_records import DUPLICATE_PROMPT, FIELD_MALFORMED, ordered_tags
+from formalimg.benchmarks.questions.graph_files import read_graphs
+from formalimg.benchmarks.questions.spec import COUNT_WORDS, MAX_GRAPH_QUESTIONS, QuestionSpec
 from formalimg.benchmarks.record import ItemFindings
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
-FILE = "geneval2_data.jsonl"
-"""The name of the published file."""
-
+FILE = "geneval2_data.jsonl"  # The name of the published file
 _MAX_LEVEL = 1_000
 
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
     """Return the items in the published file, or in a folder that contains it."""
-    file = _data_file(path) if path.is_dir() else path
-    if file is None:
-        findings.add(str(path), f"it holds no {FILE}: give the file")
-        return []
-    items = []
-    prompts: set[str] = set()
-    for number, row in enumerate(read_table(file, findings.skip), 1):
-        if not isinstance(row.fields.get("vqa_list"), list) and not row.text(("prompt",)):
+    if path.is_dir():
+        files = sorted(path.glob("*.jsonl"))
+        if not (path / FILE).is_file() and len(files) != 1:
+            findings.add(str(path), f"it holds no {FILE}: give the file")
+            return []
+        path = path / FILE if (path / FILE).is_file() else files[0]
+    rows: dict[str, TableRecord] = {}
+    for number, row in enumerate(read_table(path, findings.skip), 1):
+        if isinstance(row.fields.get("vqa_list"), list) or row.text(("prompt",)):
+            rows[str(number)] = row
+        else:
             findings.skip(row.where, "it has neither prompt nor vqa_list")
-            continue
-        item = _read_item(row, str(number), suite, prompts)
-        prompts.add(item.prompt)
-        items.append(item)
-    return items
+    items = read_graphs([_graph_record(name, row) for name, row in rows.items()], suite, findings)
+    prompts: set[str] = set()
+    return [_complete_item(item, rows[item.id].fields, prompts) for item in items]
 
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
     """Raise an error, because items cannot be written in the published format."""
-    raise FormalimgError(f"{items[0].suite} is not written in its published form: write its items as items.jsonl")
+    raise FormalimgError(f"{items[0].suite} has no writer for its published form: write its items as items.jsonl")
 
 
-def _data_file(folder: Path) -> Path | None:
-    if (folder / FILE).is_file():
-        return folder / FILE
-    files = sorted(folder.glob("*.jsonl"))
-    return files[0] if len(files) == 1 else None
+def _graph_record(name: str, row: TableRecord) -> TableRecord:
+    """Return a record under the names of `FIELD_NAMES`."""
+    questions = []
+    for index, pair in enumerate(_list(row.fields, "vqa_list")[:MAX_GRAPH_QUESTIONS]):
+        text, answer = pair if isinstance(pair, list) and len(pair) == 2 else (None, "")
+        word = str(answer).strip().lower()
+        if word.isascii() and word.isdigit() and int(word) < len(COUNT_WORDS):
+            word = COUNT_WORDS[int(word)]
+        skill = next(iter(_list(row.fields, "skills")[index : index + 1]), None)
+        category = skill if isinstance(skill, str) else None
+        question = text if isinstance(text, str) else None
+        questions.append({"question": question, "expected": word or "unknown", "category": category})
+    return row._replace(fields={"id": name, "prompt": row.fields.get("prompt"), "questions": questions})
 
 
-def _read_item(row: TableRecord, name: str, suite: str, prompts: set[str]) -> Item[QuestionSpec]:
-    odd: set[str] = set()
-    prompt = _clean_line(row.text(("prompt",)), odd)
-    questions = tuple(_read_questions(row, odd))
-    if not prompt:
-        odd.add(NO_PROMPT)
-    elif prompt in prompts:
+def _complete_item(item: Item[QuestionSpec], fields: dict[str, Any], prompts: set[str]) -> Item[QuestionSpec]:
+    """Return the item with its level, and with tags for what is odd about the record besides its questions."""
+    odd = set(item.tags)
+    pairs = _list(fields, "vqa_list")
+    if len(_list(fields, "skills")) != len(pairs) or len(pairs) > MAX_GRAPH_QUESTIONS:
+        odd.add(FIELD_MALFORMED)
+    if item.prompt and item.prompt in prompts:
         odd.add(DUPLICATE_PROMPT)
-    if not questions:
-        odd.add(NO_QUESTIONS)
-    level = row.fields.get("atom_count")
+    prompts.add(item.prompt)
+    level = fields.get("atom_count")
     if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= _MAX_LEVEL:
         odd.add(FIELD_MALFORMED)
         # One of a thing is asked for, and is no atom.
-        level = sum(question.expected != "one" for question in questions)
-    return Item(suite, name, level, prompt, QuestionSpec(questions), ordered_tags(odd))
+        level = sum(question.expected != "one" for question in item.spec.questions)
+    return replace(item, level=level, tags=ordered_tags(odd))
 
 
-def _read_questions(row: TableRecord, odd: set[str]) -> list[GraphQuestion]:
-    pairs, skills = row.fields.get("vqa_list"), row.fields.get("skills")
-    pairs = pairs if isinstance(pairs, list) else []
-    skills = skills if isinstance(skills, list) else []
-    if len(skills) != len(pairs) or len(pairs) > MAX_GRAPH_QUESTIONS:
-        odd.add(FIELD_MALFORMED)
-    questions = []
-    for index, pair in enumerate(pairs[:MAX_GRAPH_QUESTIONS]):
-        text, answer = pair if isinstance(pair, list) and len(pair) == 2 else ("", "")
-        words = _clean_line(" ".join(text.split()), odd) if isinstance(text, str) else ""
-        if not words or len(words) > MAX_QUESTION_LENGTH:
-            odd.add(EMPTY_QUESTION)
-            continue
-        skill = skills[index] if index < len(skills) else None
-        category = _clean_line(skill.strip().lower(), odd) if isinstance(skill, str) else ""
-        questions.append(
-            GraphQuestion(str(index + 1), words, (), _read_expected(answer, odd), category or "other"),
-        )
-    return questions
-
-
-def _read_expected(answer: object, odd: set[str]) -> ExpectedAnswer:
-    """Parse the expected answer: yes, no, or a number in words or digits."""
-    word = str(answer).strip().lower()
-    if word.isascii() and word.isdigit() and int(word) < len(COUNT_WORDS):
-        word = COUNT_WORDS[int(word)]
-    if word not in get_args(ExpectedAnswer):
-        odd.add(EXPECTED_UNKNOWN)
-        return "yes"
-    return cast(ExpectedAnswer, word)
-
-
-def _clean_line(text: str, odd: set[str]) -> str:
-    """Return a text with unprintable characters replaced, and tag it if any were found."""
-    if text.isprintable():
-        return text
-    clean, _ = clean_text(text)
-    odd.add(BROKEN_TEXT)
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in clean)
+def _list(fields: dict[str, Any], name: str) -> list[Any]:
+    entries = fields.get(name)
+    return entries if isinstance(entries, list) else []

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
 from formalimg.reports.box_answer_tables import box_answer_table
-from formalimg.reports.comparison_model import HowCounted, SeenImage, SeenRun, table_of_rates
+from formalimg.reports.comparison_model import HowCounted, SeenRun, table_of_rates
 from formalimg.reports.tables.format import level_head, level_word, rule_text
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.types import Benchmark, Table
 
-_SKILLS = ("object", "attribute", "count", "position", "verb")
-"""The skills in the order of the paper; others follow."""
-
+_SKILLS = ("object", "attribute", "count", "position", "verb")  # The skills in the order of the paper; others follow
 _SOFT, _HARD = "log-probabilities", "right or wrong"
 
 
@@ -47,37 +45,23 @@ def soft_tifa_tables(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounte
 
 
 def _read_run(run: SeenRun, rules: HowCounted) -> tuple[str, list[_Answers]]:
-    """Return the score type of a run and the answers for its images."""
-    skills_of = _question_skills(run)
+    """Return the score type of a run and the answers for its images; images without answers may count as 0."""
+    parts = [part for image in run.images for part in image.parts]
     # Soft for the whole run, or not at all: means over both kinds of numbers would be neither.
-    soft = any(image.parts for image in run.images) and all(
-        part.p_yes is not None for image in run.images for part in image.parts
+    soft = bool(parts) and all(part.p_yes is not None for part in parts)
+    specs = (
+        {} if all(image.parts for image in run.images) else {item.id: item.spec for item in run.record.suite_items()}
     )
-    return (_SOFT if soft else _HARD), [_image_answers(image, skills_of, soft, rules) for image in run.images]
-
-
-def _question_skills(run: SeenRun) -> Callable[[str], Sequence[str]]:
-    """Return a function that maps item ids to question skills, for scoring images without answers as 0."""
-    skills_by_item: dict[str, Sequence[str]] = {}
-
-    def skills(item: str) -> Sequence[str]:
-        if not skills_by_item:
-            for suite_item in run.record.suite_items():
-                skills_by_item[suite_item.id] = [
-                    question.category for question in getattr(suite_item.spec, "questions", ())
-                ]
-        return skills_by_item.get(item, ())
-
-    return skills
-
-
-def _image_answers(image: SeenImage, skills: Callable[[str], Sequence[str]], soft: bool, rules: HowCounted) -> _Answers:
-    if image.parts:
-        scores = ((part.kind, (part.p_yes or 0.0) if soft else part.score) for part in image.parts)
-        return _Answers(image.level, tuple(scores))
-    if image.by_rule or rules.missing == "fail":
-        return _Answers(image.level, tuple((skill, 0.0) for skill in skills(image.item)))
-    return _Answers(image.level, None)
+    images = []
+    for image in run.images:
+        scores: tuple[tuple[str, float], ...] | None = None
+        if image.parts:
+            scores = tuple((part.kind, (part.p_yes or 0.0) if soft else part.score) for part in image.parts)
+        elif image.by_rule or rules.missing == "fail":
+            questions = getattr(specs.get(image.item), "questions", ())
+            scores = tuple((question.category, 0.0) for question in questions)
+        images.append(_Answers(image.level, scores))
+    return (_SOFT if soft else _HARD), images
 
 
 def _by_skill(read: Mapping[str, tuple[str, list[_Answers]]], rules: HowCounted) -> Table:
@@ -111,12 +95,9 @@ def _by_level(suite: Benchmark, read: Mapping[str, tuple[str, list[_Answers]]], 
     rows = []
     for name, (made_of, answers) in read.items():
         by_level = [[image for image in answers if image.level == level] for level in levels]
-        rows.append(
-            TableRow((name, made_of, "AM", *(_mean_number(image.am for image in group) for group in by_level)), name)
-        )
-        rows.append(
-            TableRow((name, made_of, "GM", *(_mean_number(image.gm for image in group) for group in by_level)), name)
-        )
+        for mean in ("AM", "GM"):
+            means = (_mean_number(getattr(image, mean.lower()) for image in group) for group in by_level)
+            rows.append(TableRow((name, made_of, mean, *means), name))
     return table_of_rates(
         "soft-tifa by level",
         f"Soft-TIFA by number of {suite.level}",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from formalimg._util.text import counts_text
 from formalimg.benchmarks.hooks import PartTerms
+from formalimg.benchmarks.odd_records import odd_meanings
 from formalimg.benchmarks.record import ItemFindings, ItemForm
 from formalimg.types import Benchmark, Item, Judge, Table
 
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
     from formalimg.reports.comparison_model import HowCounted, SeenRun
 
 TERMS = PartTerms("question", "category", "word", "form", "has its answer", "have their answers", "that failed")
-PART_KINDS = (  # those of questions, and those of the clauses of prompts that were read as formulas
+PART_KINDS = (
     "object",
     "attribute",
     "count",
@@ -33,18 +37,18 @@ PART_KINDS = (  # those of questions, and those of the clauses of prompts that w
     "whole",
     "formula",
 )
+"""Those of questions, and those of the clauses of prompts that were read as formulas."""
 
 
 class QuestionBenchmark(Benchmark):
     """A benchmark whose items have yes/no questions, which may depend on each other."""
 
     # --- items
-
     @property
     def form(self) -> ItemForm:
-        from formalimg.benchmarks.questions import form
+        from formalimg.benchmarks.questions import spec
 
-        return form
+        return spec
 
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
         findings.add(
@@ -53,22 +57,43 @@ class QuestionBenchmark(Benchmark):
         return []
 
     def item_lines(self, item: Item[Any]) -> Iterable[str]:
-        from formalimg.benchmarks.questions.texts import item_lines
+        spec = item.spec
+        if spec.formula is not None:
+            from formalimg.benchmarks.formal.texts import item_lines
 
-        return item_lines(item)
+            yield from item_lines(replace(item, spec=spec.formula))
+            if not spec.questions:
+                return
+        else:
+            yield f"{item.suite}/{item.id}\n\n{item.prompt}\n"
+            yield from odd_meanings(item.tags)
+        if spec.no_formula:
+            yield f"no formula: {spec.no_formula}"
+        yield f"questions{', zeroing direct' if spec.zeroing == 'direct' else ''}"
+        for question in spec.questions:
+            above = f"  (after {', '.join(question.parents)})" if question.parents else ""
+            yield f"  {question.id:<4} {question.category:<10} {question.question}  {question.expected}{above}"
 
     def census_lines(self, items: Sequence[Item[Any]]) -> Iterable[str]:
-        from formalimg.benchmarks.questions.texts import census_lines
-
-        return census_lines(self.name, items)
+        categories = Counter(question.category for item in items for question in item.spec.questions)
+        formulas = sum(item.spec.formula is not None for item in items)
+        yield f"{len(items)} items of {self.name}, {formulas} of them with a formula"
+        yield f"{categories.total():,} questions" + (f": {counts_text(categories)}" if categories else "")
 
     def datasheet(self, items: Sequence[Item[Any]]) -> Datasheet:
-        from formalimg.benchmarks.questions.texts import datasheet
+        from formalimg.benchmarks.export.sheets import MarkdownTable, count_rows, read_sheet
 
-        return datasheet(self.name, items)
+        questions = [question for item in items for question in item.spec.questions]
+        counts = Counter(question.category for question in questions)
+        notes = [
+            f"{len(questions):,} questions, {sum(bool(question.parents) for question in questions):,} of which depend "
+            "on others.",
+            f"{sum(item.spec.formula is not None for item in items):,} items have a formula in place of questions.",
+        ]
+        contents = MarkdownTable(("category", "questions"), count_rows(sorted(counts.items())))
+        return read_sheet(__package__, "questions", self.name, contents, notes)
 
     # --- judging
-
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
         from formalimg.benchmarks.questions.judge import open_judge
 
@@ -90,16 +115,14 @@ class QuestionBenchmark(Benchmark):
         return PromptJudge(judge)
 
     # --- people
-
     def rating(self) -> RatingRules:
         from formalimg.human_eval.protocol import RatingRules, example_texts
 
         return RatingRules(partial(example_texts, "questions"))
 
     # --- models and rewards
-
     def image_layout(self) -> ImageLayout:
-        from formalimg.benchmarks.questions.image_files import LAYOUT
+        from formalimg.benchmarks.questions.published import LAYOUT
 
         return LAYOUT
 
@@ -108,7 +131,6 @@ class QuestionGraphs(QuestionBenchmark):
     """Question graphs from files, either user-defined or from published benchmarks."""
 
     # --- items
-
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
         from formalimg.benchmarks.questions.published import read_published
 
@@ -120,7 +142,6 @@ class QuestionGraphs(QuestionBenchmark):
         write_published(items, folder)
 
     # --- reports
-
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
         from formalimg.benchmarks.questions.tables import question_tables
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from formalimg.judges.preflight import KnownDrawing
     from formalimg.judges.recorded_judge import RecordedModels
 
-_VOCABULARY = "natural"
-"""The vocabulary of the formula that a grounder is tried with."""
+_VOCABULARY = "natural"  # The vocabulary of the formula that a grounder is tried with
 _OPTIONS = ("requests", "zeroing", "prompts", *TEXT_OPTIONS)
 
 
@@ -39,7 +38,7 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str], protoco
         raise FormalimgError(f"{suite} has no published protocol: leave the protocol out")
     if name is None:
         raise FormalimgError(
-            "nothing here can look at these images: name a chat model that can see, as in "
+            "these images need a judge: name a chat model that can see, as in "
             "--judge gemini/gemini-3-pro-preview, or set FORMALIMG_JUDGE"
         )
     if name.startswith(OCR):
@@ -65,7 +64,12 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
     settings = recorded.settings
     if "protocol" in settings:
         raise FormalimgError("it has no published protocol")
-    by_text = _reopen_text_judge(recorded)
+    by_text = None
+    for prefix in ("", "questions.", "questions.reader_"):  # it may be nested under another judge
+        if by_text is None and f"{prefix}text_rules" in settings:
+            by_text = TextJudge(
+                recorded.reader, compare=settings[f"{prefix}compare"], tolerance=settings[f"{prefix}tolerance"]
+            )
     if by_text is not None and recorded.chat.name.startswith(OCR):
         return PromptJudge(by_text, by_text)
     if not recorded.asks_chat:
@@ -75,15 +79,6 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
     zeroing = settings.get("questions.zeroing")
     graph = QuestionGraphJudge(recorded.chat, requests=settings["questions.requests"], zeroing=zeroing, by_text=by_text)
     return PromptJudge(ClauseJudge(recorded.chat, decide="clauses"), graph)
-
-
-def _reopen_text_judge(recorded: RecordedModels) -> TextJudge | None:
-    """Reopen the text judge from its settings, possibly nested under those of another judge, or return None."""
-    for prefix in ("", "questions.", "questions.reader_"):
-        if f"{prefix}text_rules" in recorded.settings:
-            compare, tolerance = (recorded.settings[f"{prefix}{key}"] for key in ("compare", "tolerance"))
-            return TextJudge(recorded.reader, compare=compare, tolerance=tolerance)
-    return None
 
 
 def preflight_drawings(suite: str, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:

@@ -1,14 +1,10 @@
-"""Question-graph files: the published benchmarks' formats, recognized by their fields, and generic tables.
-
-A format says only what differs from `graph_files.py`, which reads all others by generic names: the fields by which its
-files are known, the rule of its scores, and its records under the names of `FIELD_NAMES`.
-"""
+"""Question-graph files: published formats, recognized by their fields, and generic tables (`graph_files.py`)."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,14 +13,22 @@ from formalimg.benchmarks.questions.graph_files import is_question_table, read_g
 from formalimg.benchmarks.questions.spec import Zeroing
 from formalimg.benchmarks.record import ItemFindings
 from formalimg.errors import FormalimgError
+from formalimg.models.folder.file_matching import (
+    CandidateFile,
+    FolderImage,
+    FolderListing,
+    ItemIndex,
+    is_any_image,
+    short_name,
+)
+from formalimg.models.folder.layouts import ImageLayout
 from formalimg.types import Item
 
 FIRST_ROW = "first-row"
 """The tag of the item whose first question is the first row of a DPG file, which the published code skips."""
 
 _NAME_AND_NUMBER = re.compile(r"\w+_\d+")
-_ENOUGH = 100
-"""How many records tell the format of a file."""
+_ENOUGH = 100  # How many records tell the format of a file
 
 
 class QuestionFormat(NamedTuple):
@@ -44,19 +48,13 @@ def find_format(rows: Sequence[TableRecord]) -> QuestionFormat | None:
     """Return the published format that matches the records, or None."""
     first = rows[:_ENOUGH]
     columns = set().union(*(row.fields for row in first))
-    return next(
-        (known_format for known_format in FORMATS if known_format.columns <= columns and known_format.fits(first)), None
-    )
-
-
-def dsg_split(item: str) -> str:
-    """Return the DSG-1k split of an item: `tifa160` for `tifa160_7`."""
-    return item.rpartition("_")[0]
+    return next((candidate for candidate in FORMATS if candidate.columns <= columns and candidate.fits(first)), None)
 
 
 def _read_dsg(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]:
     for row in rows:
-        yield row._replace(fields={**row.fields, "tags": dsg_split(str(row.fields.get("item_id", "")))})
+        split = str(row.fields.get("item_id", "")).rpartition("_")[0]  # `tifa160` for `tifa160_7`
+        yield row._replace(fields={**row.fields, "tags": split})
 
 
 def _read_dpg(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]:
@@ -88,20 +86,14 @@ def _oneig_mapping(entry: Any) -> dict[str, Any]:
     return {str(key): value for key, value in entry.items()} if isinstance(entry, dict) else {}
 
 
-_ONEIG_PARTS = {"anime": "anime", "human": "portrait", "object": "object"}
-"""The word in the category of a prompt, by the file of its questions."""
-
-
 def _oneig_prompts(path: Path, part: str) -> dict[str, str]:
     """Return the prompts by id, from the prompt table at the root of the benchmark's repository."""
     language = "zh" if path.stem.endswith("_zh") else "en"
-    tables = ("OneIG-Bench-ZH.csv",) if language == "zh" else ("OneIG-Bench.csv",)
-    table = next(
-        (candidate for folder in path.parents[:4] for name in tables if (candidate := folder / name).is_file()), None
-    )
+    name = "OneIG-Bench-ZH.csv" if language == "zh" else "OneIG-Bench.csv"
+    table = next((folder / name for folder in path.parents[:4] if (folder / name).is_file()), None)
     if table is None:
         return {}
-    word = _ONEIG_PARTS.get(part, part)
+    word = "portrait" if part == "human" else part  # in the category of a prompt
     fields = (f"prompt_{language}", "prompt_cn", "prompt")
     return {
         row.text(("id",)): row.text(fields)
@@ -111,26 +103,21 @@ def _oneig_prompts(path: Path, part: str) -> dict[str, str]:
 
 
 def _read_tiif(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]:
-    described = _tiif_descriptions(path)
+    descriptions = _tiif_descriptions(path)
     for index, row in enumerate(rows):
         kind = row.text(("type",)) or path.stem
         texts, answers = (row.fields.get(f"yn_{field}_list") for field in ("question", "answer"))
         expected = answers if isinstance(answers, list) else []
         questions = [
-            {"question": text, "expected": expected[n] if n < len(expected) else "unknown", "category": kind}
-            for n, text in enumerate(texts if isinstance(texts, list) else [])
+            {"question": text, "expected": expected[number] if number < len(expected) else "unknown", "category": kind}
+            for number, text in enumerate(texts if isinstance(texts, list) else [])
         ]
-        called = re.sub(r"[^\w.-]+", "_", kind)  # as in action+3d
-        row_fields = {**(described[index] if index < len(described) else {}), **row.fields}
+        plain_kind = re.sub(r"[^\w.-]+", "_", kind)  # as in action+3d
+        row_fields = {**(descriptions[index] if index < len(descriptions) else {}), **row.fields}
         for length in ("short", "long"):
             prompt = row_fields.get(f"{length}_description")
-            record = {
-                "id": f"{called}-{length}-{index}",
-                "prompt": prompt,
-                "questions": questions,
-                "tags": [kind, length],
-            }
-            yield row._replace(fields=record)
+            name, tags = f"{plain_kind}-{length}-{index}", [kind, length]
+            yield row._replace(fields={"id": name, "prompt": prompt, "questions": questions, "tags": tags})
 
 
 def _tiif_descriptions(path: Path) -> list[dict[str, Any]]:
@@ -148,15 +135,15 @@ def _tiif_descriptions(path: Path) -> list[dict[str, Any]]:
 def _read_corebench(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]:
     for row in rows:
         checks = row.fields.get("checklist")
-        questions = [_corebench_question(check) for check in checks] if isinstance(checks, list) else checks
+        questions = checks
+        if isinstance(checks, list):
+            questions = [_corebench_question(check) if isinstance(check, dict) else {} for check in checks]
         tags = [row.text((field,)) for field in ("sub_class", "main_class")]
         fields = {"id": row.fields.get("id"), "prompt": row.fields.get("prompt"), "questions": questions, "tags": tags}
         yield row._replace(fields=fields)
 
 
-def _corebench_question(check: Any) -> dict[str, Any]:
-    if not isinstance(check, dict):
-        return {}
+def _corebench_question(check: dict[str, Any]) -> dict[str, Any]:
     tags = check.get("tags")
     category = "+".join(map(str, tags)) if isinstance(tags, list) else tags
     return {"question": check.get("question"), "category": category}
@@ -185,11 +172,7 @@ FORMATS: tuple[QuestionFormat, ...] = (
         "TIIF-Bench", frozenset({"yn_question_list", "yn_answer_list"}), "direct", _read_tiif, in_parts=True
     ),
     QuestionFormat(
-        "T2I-CoReBench",
-        frozenset({"main_class", "sub_class", "prompt", "checklist"}),
-        "direct",
-        _read_corebench,
-        in_parts=True,
+        "T2I-CoReBench", frozenset({"main_class", "sub_class", "prompt", "checklist"}), "direct", _read_corebench, True
     ),
 )
 """The formats that are known; the first that fits counts."""
@@ -199,14 +182,29 @@ _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Return the items in a question file or a folder of question files."""
+    """Return the items in a question file, or in a folder with one or with several of a format that comes in parts.
+
+    Of other files in a folder nobody knows which is meant, because their items may have the same ids.
+    """
     if path.is_dir():
-        return _read_folder(path, suite, findings)
-    rows = read_table(path, findings.skip)
-    if not _has_questions(rows):
+        paths = sorted(file for file in path.iterdir() if file.suffix.lower() in _SUFFIXES and file.is_file())
+        tables = {file: read_table(file, lambda location, reason: None) for file in paths}
+    else:
+        tables = {path: read_table(path, findings.skip)}
+    tables = {file: rows for file, rows in tables.items() if find_format(rows) or is_question_table(rows)}
+    formats = {find_format(rows) for rows in tables.values()}
+    file_format = next(iter(formats)) if len(formats) == 1 else None
+    if not tables and not path.is_dir():
         findings.add(str(path), "it holds no questions: give a file with item, prompt and question, one line for each")
         return []
-    return _read_files({path: rows}, suite, findings)
+    if len(tables) != 1 and not (file_format and file_format.in_parts):
+        names = ", ".join(file.name for file in tables) or "none"
+        findings.add(str(path), f"it must hold one file of questions, and holds {names}: give the file")
+        return []
+    if file_format is None:
+        return list(read_graphs([row for rows in tables.values() for row in rows], suite, findings))
+    records = [row for file, rows in tables.items() for row in file_format.read(rows, file)]
+    return list(read_graphs(records, suite, findings, file_format.zeroing))
 
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
@@ -214,34 +212,46 @@ def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
     raise FormalimgError(f"{items[0].suite} has no published form: write its items as items.jsonl")
 
 
-def _has_questions(rows: Sequence[TableRecord]) -> bool:
-    return find_format(rows) is not None or is_question_table(rows)
+# --- image folders of T2I-CoReBench, OneIG-Bench and TIIF-Bench
+
+_ENDING = r"\.(?:png|jpe?g|webp)"
+_COREBENCH = rf"(?:[^/]+/)?(?P<item>[A-Z]-[A-Z]{{2}}-\d{{3}})-(?P<sample>\d{{1,9}}){_ENDING}"
+_ONEIG = rf"(?P<part>anime|human|object)/(?P<model>[^/]+)/(?P<id>\d+){_ENDING}"
+_TIIF = rf"(?P<kind>[^/]+)/(?P<model>[^/]+)/(?P<length>short|long)_description/(?P<place>\d+){_ENDING}"
 
 
-def _read_files(files: Mapping[Path, Sequence[TableRecord]], suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Read files of one format."""
-    file_format = find_format(next(iter(files.values())))
-    if file_format is None:
-        return list(read_graphs([row for rows in files.values() for row in rows], suite, findings))
-    read = [row for path, rows in files.items() for row in file_format.read(rows, path)]
-    return list(read_graphs(read, suite, findings, file_format.zeroing))
+class _FileMatch(NamedTuple):
+    """What an image's path says: the item's id, the sample, and the model, if any."""
+
+    item: str
+    sample: int = 0
+    model: str = ""
 
 
-def _read_folder(folder: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Read the question files of a folder.
+def _match_file(file: str) -> _FileMatch | None:
+    if match := re.fullmatch(_COREBENCH, file, re.IGNORECASE):
+        return _FileMatch(match["item"], int(match["sample"]))
+    if match := re.fullmatch(_ONEIG, file, re.IGNORECASE):
+        return _FileMatch(f"{match['part']}-{match['id']}", 0, match["model"])
+    if match := re.fullmatch(_TIIF, file, re.IGNORECASE):
+        kind = re.sub(r"[^\w.-]+", "_", match["kind"])
+        return _FileMatch(f"{kind}-{match['length']}-{match['place']}", 0, match["model"])
+    return None
 
-    There must be one, or several of a format that comes in parts; others are named, because their items may be other
-    ones of the same ids.
-    """
-    tables = {}
-    for path in sorted(file for file in folder.iterdir() if file.suffix.lower() in _SUFFIXES and file.is_file()):
-        rows = read_table(path, lambda location, reason: None)
-        if _has_questions(rows):
-            tables[path] = rows
-    formats = {find_format(rows) for rows in tables.values()}
-    file_format = next(iter(formats)) if len(formats) == 1 else None
-    if len(tables) != 1 and not (file_format and file_format.in_parts):
-        names = ", ".join(path.name for path in tables) or "none"
-        findings.add(str(folder), f"it must hold one file of questions, and holds {names}: give the file")
-        return []
-    return _read_files(tables, suite, findings)
+
+def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
+    """Yield candidate files: `C-MA/C-MA-001-0.png`, `anime/MODEL/000.webp`, `TYPE/MODEL/short_description/0.png`."""
+    matches = {file: _match_file(file) for file in folder.files}
+    models = list(dict.fromkeys(match.model for match in matches.values() if match and match.model))
+    if len(models) > 1:
+        names = ", ".join(map(short_name, models[:3])) + (" …" if len(models) > 3 else "")
+        raise FormalimgError(
+            f"{folder.path} holds the images of {len(models)} models ({names}): give a folder with those of one"
+        )
+    for file, match in matches.items():
+        if is_any_image(file):
+            item = index.item_called(match.item) if match else None
+            yield CandidateFile(file, FolderImage(item, match.sample) if match and item is not None else None)
+
+
+LAYOUT = ImageLayout("questions", lambda folder: any(map(_match_file, folder.files)), image_candidates)

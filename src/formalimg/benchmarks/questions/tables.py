@@ -9,10 +9,10 @@ from typing import NamedTuple
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.benchmarks.questions.published import FIRST_ROW
 from formalimg.benchmarks.questions.spec import QuestionSpec
-from formalimg.reports.comparison_model import HowCounted, SeenImage, SeenRun, table_of_rates
+from formalimg.reports.comparison_model import HowCounted, SeenRun, table_of_rates
 from formalimg.reports.tables.format import rule_text
 from formalimg.reports.tables.model import Column, Number, TableRow
-from formalimg.types import Item, Table
+from formalimg.types import Table
 
 _ALL, _OTHERS = "all", "other items"
 
@@ -41,36 +41,20 @@ def _image_scores(run: SeenRun, rules: HowCounted) -> Iterable[_ImageScore]:
     items = {item.id: item for item in run.record.suite_items()}
     for image in run.images:
         item = items[image.item]
+        questions = item.spec.questions if isinstance(item.spec, QuestionSpec) else ()
         groups = tuple(tag for tag in plain_tags(item.tags) if tag != FIRST_ROW) or (_OTHERS,)
         if rules.profile == "official-code" and FIRST_ROW in item.tags:
-            counted = _without_first_row(image, item)
-            if counted is None:
+            # The code never reads the first row of its file. If another question depends on it, looking up its answer
+            # raises an error, and the image is dropped.
+            if any(questions[0].id in question.parents for question in questions[1:]):
                 continue
-            yield _ImageScore(groups, _scored_parts(counted, item, rules))
-            continue
-        yield _ImageScore(groups, _scored_parts(image, item, rules))
-
-
-def _scored_parts(
-    image: SeenImage, item: Item[object], rules: HowCounted
-) -> tuple[tuple[str, float, float], ...] | None:
-    if image.parts:
-        return tuple((part.kind, part.score, part.weight) for part in image.parts)
-    if (image.by_rule or rules.missing == "fail") and isinstance(item.spec, QuestionSpec):
-        return tuple((question.category, 0.0, question.weight) for question in item.spec.questions)
-    return None
-
-
-def _without_first_row(image: SeenImage, item: Item[object]) -> SeenImage | None:
-    """Return the image without its first question, or None if the code of DPG-Bench drops the image.
-
-    The code never reads the first row of its file. If another question depends on it, looking up its answer raises an
-    error, and the image is dropped: None.
-    """
-    questions = item.spec.questions if isinstance(item.spec, QuestionSpec) else ()
-    if any(questions[0].id in question.parents for question in questions[1:]):
-        return None
-    return image._replace(parts=image.parts[1:])
+            image = image._replace(parts=image.parts[1:])
+        if image.parts:
+            yield _ImageScore(groups, tuple((part.kind, part.score, part.weight) for part in image.parts))
+        elif image.by_rule or rules.missing == "fail":
+            yield _ImageScore(groups, tuple((question.category, 0.0, question.weight) for question in questions))
+        else:
+            yield _ImageScore(groups, None)
 
 
 def _by_group(scored: Mapping[str, list[_ImageScore]], rules: HowCounted) -> Table:
@@ -83,15 +67,11 @@ def _by_group(scored: Mapping[str, list[_ImageScore]], rules: HowCounted) -> Tab
     return table_of_rates(
         "scores",
         "Mean scores, by tag of the items",
-        (
-            Column("run"),
-            Column("items"),
-            Column("score", "percent"),
-            Column("questions", "percent"),
-        ),
+        (Column("run"), Column("items"), Column("score", "percent"), Column("questions", "percent")),
         rows,
         "score: the weighted share of an image's questions that have their expected answers, with failed parents "
-        "counted, and the mean over images; questions: the share of all questions. " + _rules_note(rules),
+        "counted, and the mean over images; questions: the share of all questions. "
+        f"{rule_text(rules.missing)}.",
     )
 
 
@@ -116,13 +96,9 @@ def _by_category(scored: Mapping[str, list[_ImageScore]], rules: HowCounted) -> 
         "Questions that have their expected answers, by category",
         (Column("run"), Column("category"), Column("questions", "percent"), Column("asked", "count")),
         rows,
-        "The mean over all questions of a category, with failed parents counted. " + _rules_note(rules),
+        f"The mean over all questions of a category, with failed parents counted. {rule_text(rules.missing)}.",
     )
 
 
 def _mean_or_none(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
-
-
-def _rules_note(rules: HowCounted) -> str:
-    return f"{rule_text(rules.missing)}."

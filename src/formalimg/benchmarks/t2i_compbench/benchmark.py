@@ -23,7 +23,6 @@ class T2ICompBench(QuestionBenchmark):
     """The T2I-CompBench benchmark: a chat model checks noun phrases, and boxes decide positions and counts."""
 
     # --- items
-
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
         from formalimg.benchmarks.t2i_compbench.published import read_published
 
@@ -35,7 +34,6 @@ class T2ICompBench(QuestionBenchmark):
         write_published(items, folder)
 
     # --- judging
-
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
         from formalimg.benchmarks.t2i_compbench.judge import open_judge
 
@@ -47,22 +45,24 @@ class T2ICompBench(QuestionBenchmark):
         return reopen_judge(recorded)
 
     def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
-        from formalimg.benchmarks.t2i_compbench.judge import preflight_drawings
+        from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
+        from formalimg.judges.preflight import BOTTLE, BOTTLE_AND_FORK, two_things
 
-        return preflight_drawings(self.name)
+        presence = GraphQuestion("1", f"{BOTTLE}?", category="object", weight=0.5)
+        number = GraphQuestion("2", f"How many {BOTTLE}s?", ("1",), "one", "count", 0.5)
+        item = Item(self.name, "preflight", 1, BOTTLE_AND_FORK, QuestionSpec((presence, number)))
+        return two_things(item, "whether there is a bottle, and how many", (True, True), (False, False))
 
     def adapt_drawn_judge(self, judge: Judge) -> None:
         """Return None, as box rules judge the drawings."""
 
     # --- reports
-
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
         from formalimg.benchmarks.t2i_compbench.tables import composition_tables
 
         return composition_tables(self, runs, how)
 
     # --- models and rewards
-
     def image_layout(self) -> ImageLayout:
         from formalimg.benchmarks.t2i_compbench.published import LAYOUT
 
@@ -70,7 +70,7 @@ class T2ICompBench(QuestionBenchmark):
 
     def arrange(self, request: ImageRequest) -> Scene | Refused | Failed:
         from formalimg.benchmarks.questions.spec import QuestionSpec
-        from formalimg.benchmarks.t2i_compbench.formulas import compose_composition
+        from formalimg.benchmarks.t2i_compbench.composition import compose_composition
 
         assert isinstance(request.spec, QuestionSpec)
         return compose_composition(request.spec, request)

@@ -15,14 +15,20 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
+from formalimg.benchmarks.geneval.drawings import compose_objects, scene_detections
+from formalimg.benchmarks.object_spec import OBJECT_COLORS, RELATIONS, ExcludedObjects, IncludedObjects, ObjectSpec
 from formalimg.benchmarks.questions.spec import COUNT_WORDS, ExpectedAnswer, GraphQuestion, QuestionSpec
-from formalimg.language.lexicon import plural_of
+from formalimg.language.lexicon import plural_of, singular_of
+from formalimg.models.base import Failed, ImageRequest, Refused
+from formalimg.scenes.objects import CANVAS
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item
 
 _TOKEN = re.compile(r"[^\W\d_][\w'’-]*|\d+(?:[:.]\d+)*|[^\w\s]")
 _PARTICIPLE = re.compile(r"\w{2,}(?:ed|ing)")
@@ -67,8 +73,7 @@ def head_of(phrase: str) -> str:
 @cache
 def prompt_words() -> Mapping[str, Any]:
     """Return the word tables for parsing prompts, from the data file."""
-    text = (files("formalimg.benchmarks.t2i_compbench") / "words.toml").read_text(encoding="utf-8")
-    return MappingProxyType(tomllib.loads(text))
+    return tomllib.loads((files(__package__) / "words.toml").read_text(encoding="utf-8"))
 
 
 @cache
@@ -122,11 +127,17 @@ COMPOSITION_TASKS: tuple[CompositionTask, ...] = get_args(CompositionTask)
 
 Relation: TypeAlias = Literal["near", "left of", "right of", "above", "below"]
 
-MAX_PHRASES = 8
-"""The most noun phrases that are asked for, the first ones; published code asks for no more."""
+MAX_PHRASES = 8  # The most noun phrases that are asked for, the first ones; published code asks for no more
+OBJECT, COUNT, RELATION, ATTRIBUTE = "object", "count", "relation", "attribute"  # The categories of questions
 
-OBJECT, COUNT, RELATION, ATTRIBUTE = "object", "count", "relation", "attribute"
-"""The categories of questions."""
+
+class TranslatedShare(NamedTuple):
+    """The number of items in a task that have a formula."""
+
+    level: int
+    task: CompositionTask
+    translated: int
+    items: int
 
 
 class CountedObject(NamedTuple):
@@ -153,7 +164,14 @@ def read_prompt(task: CompositionTask, prompt: str) -> QuestionSpec:
     """Parse a prompt into questions, or into a spec without questions if it is not understood."""
     if task == "spatial":
         placed = _read_relation(prompt)
-        return QuestionSpec() if placed is None else QuestionSpec(_build_relation_questions(placed))
+        if placed is None:
+            return QuestionSpec()
+        objects = (
+            GraphQuestion(str(number), f"{word}?", (), "yes", OBJECT, 0.25)
+            for number, word in enumerate((placed.first, placed.second), 1)
+        )
+        relation = GraphQuestion("3", f"{' '.join(placed)}?", ("1", "2"), "yes", RELATION, 0.5)
+        return QuestionSpec((*objects, relation))
     if task == "numeracy":
         return QuestionSpec(_build_count_questions(_read_counts(prompt)))
     phrases = find_noun_phrases(prompt)[:MAX_PHRASES]
@@ -216,14 +234,6 @@ def _read_relation(prompt: str) -> PlacedObjects | None:
     return PlacedObjects(head_of(first[0]), phrase, head_of(second[-1])) if first and second else None
 
 
-def _build_relation_questions(placed: PlacedObjects) -> tuple[GraphQuestion, ...]:
-    return (
-        GraphQuestion("1", f"{placed.first}?", (), "yes", OBJECT, 0.25),
-        GraphQuestion("2", f"{placed.second}?", (), "yes", OBJECT, 0.25),
-        GraphQuestion("3", f"{' '.join(placed)}?", ("1", "2"), "yes", RELATION, 0.5),
-    )
-
-
 @cache
 def _object_words() -> Mapping[str, str]:
     """Map the singular and plural of each countable object to its singular."""
@@ -252,3 +262,90 @@ def _build_count_questions(counted: list[CountedObject]) -> tuple[GraphQuestion,
         count_question = f"How many {plural}?"
         questions.append(GraphQuestion(str(2 * index + 2), count_question, (name,), expected, COUNT, weight))
     return tuple(questions)
+
+
+# --- formulas of items, for the `logic` profile and for rendering scenes
+#
+# Numbers are exact. What has no geometric rule (near, next to) or needs more than boxes and colours (shapes, textures,
+# sentences) has no formula.
+
+_MAX_NOUN_WORDS = 2  # Behind a colour a school bus is a class; in other phrases nobody can say where the adjectives end
+
+
+def composition_objects(spec: QuestionSpec, prompt: str) -> ObjectSpec | None:
+    """Return the objects that an item requires, or None if boxes and colours cannot decide it."""
+    if counted := find_counted_objects(spec):
+        numbers: Counter[str] = Counter()
+        for word, count in counted:  # boys and men are persons, and nobody tells their boxes apart
+            numbers[find_class(word, counting=True)] += count
+        include = tuple(IncludedObjects(label, count) for label, count in numbers.items())
+        return ObjectSpec(
+            "counting", include, tuple(ExcludedObjects(included.label, included.count + 1) for included in include)
+        )
+    if placed := find_placed_objects(spec):
+        first, second = (find_class(word, counting=False) for word in (placed.first, placed.second))
+        if placed.relation not in RELATIONS or "'" in first + second:
+            return None
+        return ObjectSpec(
+            "position", (IncludedObjects(second, 1), IncludedObjects(first, 1, relation=placed.relation, target=0))
+        )
+    phrases = find_asked_phrases(spec)
+    rest = " ".join(prompt.split())
+    for phrase in phrases:
+        rest = rest.replace(phrase, " ", 1)
+    if not 0 < len(phrases) < MAX_PHRASES or re.sub(r"\band\b|[,.\s]", "", rest):
+        return None
+    read = [_read_phrase(phrase) for phrase in phrases]
+    include = tuple(included for included in read if included is not None)
+    is_said = len(include) == len(read) and any(included.color for included in include)
+    return ObjectSpec("color_attr", include) if is_said else None
+
+
+def translated_shares(items: Iterable[Item[object]]) -> tuple[TranslatedShare, ...]:
+    """Count the items in each task that have a formula."""
+    total: Counter[int] = Counter()
+    translated: Counter[int] = Counter()
+    for item in items:
+        total[item.level] += 1
+        if isinstance(item.spec, QuestionSpec):
+            translated[item.level] += composition_objects(item.spec, item.prompt) is not None
+    return tuple(
+        TranslatedShare(level, task, translated[level], total[level])
+        for level, task in enumerate(COMPOSITION_TASKS, 1)
+        if total[level]
+    )
+
+
+def _read_phrase(phrase: str) -> IncludedObjects | None:
+    words = phrase.lower().split()
+    count = prompt_words()["numbers"].get(words[0])
+    if count is not None or words[0] == "the":
+        words = words[1:]
+    color = words.pop(0) if len(words) > 1 and words[0] in OBJECT_COLORS else ""
+    adjectives = prompt_words()["phrases"]["adjectives"].split()
+    if not 1 <= len(words) <= (_MAX_NOUN_WORDS if color else 1) or not all(
+        re.fullmatch(r"[a-z-]+", word) for word in words
+    ):
+        return None
+    if any(word in adjectives for word in words[:-1]) or (words[-1] in adjectives and words[-1] != "orange"):
+        return None
+    is_plural = phrase.lower().split()[0] != "the" and count != 1
+    if is_plural:
+        noun = singular_of(words[-1])
+        if noun is None:
+            return None
+        words[-1] = noun
+    return IncludedObjects(" ".join(words), count or (2 if is_plural else 1), color)
+
+
+def compose_composition(spec: QuestionSpec, request: ImageRequest) -> Scene | Refused | Failed:
+    """Return a scene with the required objects, or a refusal if the prompt has no formula."""
+    requested = composition_objects(spec, request.prompt)
+    if requested is None:
+        return Refused("cannot be drawn: boxes and colours do not say all that the prompt asks for")
+    if find_asked_phrases(spec):
+        return compose_objects(requested, request)
+    from formalimg.benchmarks.t2i_compbench.rule import box_verdict  # which imports this module
+
+    square = (CANVAS, CANVAS)
+    return compose_objects(requested, request, lambda scene: box_verdict(spec, scene_detections(scene), square).passed)

@@ -1,23 +1,21 @@
-"""The composition judge: a chat model checks noun phrases, and a grounder's boxes decide positions and counts.
-
-The profiles of an image that go by boxes are all computed from one grounding; the verdict is that of the chosen one.
-"""
+"""The composition judge: a chat model checks noun phrases, and a grounder's boxes decide positions and counts."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
+from formalimg.benchmarks.geneval.judge import judge_grounding
 from formalimg.benchmarks.object_spec import ObjectSpec
 from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
-from formalimg.benchmarks.t2i_compbench.composition import find_asked_phrases, find_classes
-from formalimg.benchmarks.t2i_compbench.formulas import composition_objects
+from formalimg.benchmarks.t2i_compbench.composition import composition_objects, find_asked_phrases, find_classes
 from formalimg.benchmarks.t2i_compbench.rule import CompositionVerdict, attribute_verdict, box_verdict
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
+from formalimg.judges.base import LoadedImage
 from formalimg.judges.box_rules import (
     ColorReading,
     ProfileVerdict,
@@ -26,23 +24,18 @@ from formalimg.judges.box_rules import (
     open_rule_grounder,
     pixel_detections,
     read_color_options,
-    read_confidences,
 )
-from formalimg.judges.chat_judge import check_option
+from formalimg.judges.chat_judge import WordAnswer, check_option
 from formalimg.judges.factory import DETECTORS, GROUNDER_OPTIONS, ICONS
-from formalimg.judges.published_protocol import WordAnswer, WordJudge, open_word_chat
-from formalimg.logic.errors import FormulaError
+from formalimg.judges.question_judge import WordJudge, open_word_chat
 from formalimg.models.base import Answered
 from formalimg.models.options import Options
 from formalimg.models.pricing import Price, price_of
-from formalimg.scenes.scene import Scene
+from formalimg.scenes.objects import SceneObject
 from formalimg.types import Grounder, Item, Judge, Part, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-
     from formalimg.judges.grounders.colors import ClipColors
-    from formalimg.judges.preflight import KnownDrawing
     from formalimg.judges.recorded_judge import RecordedModels
 
 CompositionProfile: TypeAlias = Literal["official", "official-code", "logic"]
@@ -51,18 +44,12 @@ COMPOSITION_PROFILES: tuple[CompositionProfile, ...] = get_args(CompositionProfi
 
 _OPTIONS = ("profile", "colors", "clip", "confidence", "grounder")
 
-SOFT, HARD = "log-probabilities", "yes or no"
-"""What the score of noun phrases is made of."""
-
-_VERSION = 1
-"""The version of the rules from answers and groundings to verdicts: raise it whenever a verdict may differ."""
+SOFT, HARD = "log-probabilities", "yes or no"  # What the score of noun phrases is made of
+_VERSION = 1  # The version of the rules from answers and groundings to verdicts: raise it whenever a verdict may differ
 
 
 class PublishedPhraseJudge(WordJudge):
-    """A judge that asks a chat model about each noun phrase, as the paper's authors query BLIP.
-
-    As `WordJudge`, but `p_yes` is the probability of yes among yes and no.
-    """
+    """Judge that asks a chat model about each noun phrase; `p_yes` is the probability of yes among yes and no."""
 
     prompt_folder = Path(__file__).parent / "prompts"
     prompt = "published-phrase-judge"
@@ -75,12 +62,9 @@ class PublishedPhraseJudge(WordJudge):
 class CompositionJudge:
     """Judge that checks noun phrases, positions of two objects, or counts of objects, depending on the item.
 
-    Evidence, all plain data:
-
-    - `profiles`: for each profile that could be computed whether the image passes, its score, and the reasons if not;
-    - `score_from`: for noun phrases, whether the score is made of log-probabilities, or of yes and no alone;
-    - `scene`, `scores`, `confidence`, `grounder`, `explanation`: as those of `ObjectJudge`, where boxes decide;
-    - `answers`, `served`: as those of `PublishedPhraseJudge`, where a chat model was asked.
+    Evidence: `profiles` (for each that could be computed whether the image passes, its score, and why not);
+    `score_from` (log-probabilities, or yes and no alone) and the evidence of `PublishedPhraseJudge` for noun phrases;
+    else that of `ObjectJudge`.
     """
 
     phrases: Judge | None  # answers whether an image shows a noun phrase; None where nothing can
@@ -152,7 +136,10 @@ class CompositionJudge:
         if isinstance(grounding, Unscored):
             return grounding
         requested = composition_objects(spec, item.prompt)
-        return await asyncio.to_thread(self._judge_grounding, spec, requested, grounding, image.pil)
+        colors = partial(name_colors, image=image.pil, colors=self.colors, clip=self.clip)
+        named = list[SceneObject] if requested is None else partial(colors, requested)
+        decide = partial(self._decide, spec, requested)
+        return await asyncio.to_thread(judge_grounding, grounding, image.pil.size, self.profile, named, decide)
 
     def goes_by_boxes(self, item: Item[object]) -> bool:
         """Return whether boxes decide the item, rather than answers to questions."""
@@ -200,40 +187,25 @@ class CompositionJudge:
         )
         return Verdict(chosen.passed, parts, evidence, answered.cost)
 
-    def _judge_grounding(
-        self, spec: QuestionSpec, requested: ObjectSpec | None, grounding: Grounding, image: Image
-    ) -> Verdict | Unscored:
-        if len(grounding.scene) > MAX_OBJECTS:
-            detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
-            return Unscored("not understood", detail, {}, grounding.cost)
-        detected = grounding.scene.objects
-        objects = detected if requested is None else name_colors(requested, detected, image, self.colors, self.clip)
-        scores = read_confidences(grounding)
-        evidence: dict[str, object] = {"scene": Scene.of(objects).to_json(), "confidence": grounding.confidence}
-        if scores:
-            evidence["scores"] = scores
-        if grounding.evidence:
-            evidence["grounder"] = dict(grounding.evidence)
-        sure = scores or [1.0] * len(objects)
+    def _decide(
+        self,
+        spec: QuestionSpec,
+        requested: ObjectSpec | None,
+        objects: Sequence[SceneObject],
+        scores: Sequence[float],
+        size: tuple[int, int],
+    ) -> dict[str, ProfileVerdict]:
         verdicts: dict[str, ProfileVerdict] = {}
         if not find_asked_phrases(spec):
-            detections = pixel_detections(objects, sure, image.size)
+            detections = pixel_detections(objects, scores, size)
             for profile, as_code in (("official", False), ("official-code", True)):
-                judged = box_verdict(spec, detections, image.size, threshold=self.threshold, as_code=as_code)
+                judged = box_verdict(spec, detections, size, threshold=self.threshold, as_code=as_code)
                 verdicts[profile] = _by_rule(judged)
         if requested is not None:
-            counted = [number for number, score in enumerate(sure) if score > self.threshold]
-            try:
-                verdicts["logic"] = _with_score(logic_verdict(requested, objects, counted))
-            except FormulaError as error:
-                return Unscored("not understood", error.problems[0].message, evidence, grounding.cost)
-        chosen = verdicts[self.profile]
-        evidence["profiles"] = {
-            name: {"passed": verdict.passed, **verdict.evidence} for name, verdict in verdicts.items()
-        }
-        reasons = [part.reason for part in chosen.parts if part.reason and part.score < 1]
-        evidence["explanation"] = "\n".join(reasons) or "all that is asked for was found"
-        return Verdict(chosen.passed, chosen.parts, evidence, grounding.cost)
+            counted = [number for number, score in enumerate(scores) if score > self.threshold]
+            by_logic = logic_verdict(requested, objects, counted)
+            verdicts["logic"] = by_logic._replace(evidence={"score": float(by_logic.passed), **by_logic.evidence})
+        return verdicts
 
 
 def _verdict_evidence(verdict: CompositionVerdict) -> dict[str, object]:
@@ -242,23 +214,11 @@ def _verdict_evidence(verdict: CompositionVerdict) -> dict[str, object]:
 
 def _by_rule(verdict: CompositionVerdict) -> ProfileVerdict:
     """Convert a rule's verdict, counting every detected object as present regardless of its confidence."""
-    parts = tuple(
-        Part(
-            check.name,
-            check.kind,
-            float(check.score > 0) if check.kind == "object" else check.score,
-            check.weight,
-            check.about,
-            check.reason,
-        )
-        for check in verdict.checks
-    )
-    return ProfileVerdict(verdict.passed, parts, _verdict_evidence(verdict))
-
-
-def _with_score(verdict: ProfileVerdict) -> ProfileVerdict:
-    """Return the verdict of logic with a score of 0 or 1 added."""
-    return verdict._replace(evidence={"score": float(verdict.passed), **verdict.evidence})
+    parts = []
+    for check in verdict.checks:
+        score = float(check.score > 0) if check.kind == "object" else check.score
+        parts.append(Part(check.name, check.kind, score, check.weight, check.about, check.reason))
+    return ProfileVerdict(verdict.passed, tuple(parts), _verdict_evidence(verdict))
 
 
 def profile_scores(evidence: Mapping[str, object], names: Sequence[str]) -> dict[str, float]:
@@ -303,13 +263,3 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
     is_asked = any(key.startswith("phrases.") for key in settings)
     phrases = PublishedPhraseJudge(recorded.chat) if is_asked else None
     return CompositionJudge(phrases, recorded.grounder, settings["profile"], "grounder", settings["min_confidence"])
-
-
-def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return two preflight drawings with questions on the presence and the number of bottles."""
-    from formalimg.judges import preflight as known
-
-    presence = GraphQuestion("1", f"{known.BOTTLE}?", category="object", weight=0.5)
-    number = GraphQuestion("2", f"How many {known.BOTTLE}s?", ("1",), "one", "count", 0.5)
-    item = Item(suite, "preflight", 1, known.BOTTLE_AND_FORK, QuestionSpec((presence, number)))
-    return known.two_things(item, "whether there is a bottle, and how many", (True, True), (False, False))

@@ -12,38 +12,39 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from formalimg._util.io import atomic_write_text
+from formalimg._util.io import write_folder
 from formalimg._util.record_files import read_file_bytes
 from formalimg.benchmarks.odd_records import (
     BROKEN_TEXT,
     DUPLICATE_PROMPT,
     EXTRA_FIELDS,
     NO_QUESTIONS,
-    clean_text,
+    clean_line,
     ordered_tags,
 )
 from formalimg.benchmarks.record import ItemFindings
 from formalimg.benchmarks.t2i_compbench.composition import COMPOSITION_TASKS, CompositionTask, read_prompt
-from formalimg.errors import FormalimgError
 from formalimg.models.folder.file_matching import CandidateFile, FolderImage, FolderListing, ItemIndex, is_any_image
 from formalimg.models.folder.layouts import ImageLayout
 from formalimg.types import Item
 
-_FOLDERS = ("", "examples/dataset")
-_ENDING = "_val.txt"
-"""The lists that the paper's numbers are of."""
+_ENDING = "_val.txt"  # The lists that the paper's numbers are of
 
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
     """Return the items in a prompt list, or in a folder with lists, as created by `formalimg pull`."""
-    files = _lists_in(path) if path.is_dir() else {_task_of(path): path}
-    if not files or None in files:
+    files: dict[CompositionTask, Path] = {}
+    if path.is_dir():
+        for folder in (path / "examples/dataset", path):  # the lists of the second replace those of the first
+            lists = {task: folder / f"{task}{_ENDING}" for task in COMPOSITION_TASKS}
+            files = {task: file for task, file in lists.items() if file.is_file()} or files
+    else:  # such as `color.txt`, `color_train.txt`, `color_val_seen.txt`
+        files = {task: path for task in COMPOSITION_TASKS if task == path.stem.partition("_")[0].lower()}
+    if not files:
         names = ", ".join(f"{task}{_ENDING}" for task in COMPOSITION_TASKS)
         findings.add(str(path), f"it is none of the lists {names}: give one, or the folder that was pulled")
-        return []
     items: list[Item[Any]] = []
     for task, file in files.items():
-        assert task is not None, "checked above"
         prompts: set[str] = set()
         for number, line in enumerate(read_file_bytes(file).decode("utf-8-sig", "replace").splitlines()):
             if line.strip():
@@ -53,35 +54,18 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
     """Write the prompts as one list per task, in item order."""
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise FormalimgError(f"{folder} is not empty: choose a folder that does not exist yet")
-    for level, task in enumerate(COMPOSITION_TASKS, 1):
-        lines = [f"{item.prompt}\n" for item in items if item.level == level]
-        if lines:
-            atomic_write_text(folder / f"{task}{_ENDING}", "".join(lines))
-
-
-def _lists_in(folder: Path) -> dict[CompositionTask | None, Path]:
-    for subfolder in _FOLDERS:
-        files = {task: folder / subfolder / f"{task}{_ENDING}" for task in COMPOSITION_TASKS}
-        existing: dict[CompositionTask | None, Path] = {task: file for task, file in files.items() if file.is_file()}
-        if existing:
-            return existing
-    return {}
-
-
-def _task_of(file: Path) -> CompositionTask | None:
-    """Return the task of a list, inferred from its name: `color.txt`, `color_train.txt`, `color_val_seen.txt`."""
-    name = file.stem.partition("_")[0].lower()
-    return next((task for task in COMPOSITION_TASKS if task == name), None)
+    texts = {
+        f"{task}{_ENDING}": "".join(f"{item.prompt}\n" for item in items if item.level == level)
+        for level, task in enumerate(COMPOSITION_TASKS, 1)
+    }
+    write_folder(folder, {name: text for name, text in texts.items() if text})
 
 
 def _read_line(line: str, task: CompositionTask, number: int, suite: str, prompts: set[str]) -> Item[Any]:
     text, _, more = line.partition("\t")
     odd: set[str] = set()
-    prompt, broken = clean_text(" ".join(text.split()))
-    if broken or "\ufffd" in prompt or not prompt.isprintable():
-        prompt = "".join(letter if letter.isprintable() else "\ufffd" for letter in prompt)
+    prompt = clean_line(" ".join(text.split()), odd)
+    if "\ufffd" in prompt:
         odd.add(BROKEN_TEXT)
     if more.strip():
         odd.add(EXTRA_FIELDS)
@@ -100,11 +84,6 @@ _PROMPT_AND_NUMBER = re.compile(
     re.IGNORECASE,
 )
 """As T2I-CompBench's scripts name images: the prompt, and a number that counts all images of a list."""
-
-
-def has_image_layout(folder: FolderListing) -> bool:
-    """Return whether image names consist of a prompt and a six-digit number."""
-    return any(_PROMPT_AND_NUMBER.fullmatch(file) for file in folder.files)
 
 
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
@@ -129,4 +108,6 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
             yield CandidateFile(file, image, by="name")
 
 
-LAYOUT = ImageLayout("t2i-compbench", has_image_layout, image_candidates)
+LAYOUT = ImageLayout(
+    "t2i-compbench", lambda folder: any(map(_PROMPT_AND_NUMBER.fullmatch, folder.files)), image_candidates
+)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from formalimg.benchmarks.t2i_compbench.formulas import translated_shares
+from formalimg.benchmarks.t2i_compbench.composition import translated_shares
 from formalimg.benchmarks.t2i_compbench.judge import COMPOSITION_PROFILES, profile_scores
 from formalimg.reports.comparison_model import HowCounted, SeenRun, run_cell, run_column
 from formalimg.reports.tables.format import level_head, level_name, level_word, rule_text

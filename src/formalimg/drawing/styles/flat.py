@@ -12,11 +12,8 @@ from PIL import Image, ImageFilter
 
 from formalimg.drawing.ground import ground
 
-Plane = NDArray[np.floating[Any]]
-"""One value for each pixel, or three; 0 to 1 where it is a tone."""
-
-_LEAST_DIFFERENCE = 5 / 255
-"""Pixels that differ from the ground by more than this, in any channel, belong to a thing."""
+Plane = NDArray[np.floating[Any]]  # One value for each pixel, or three; 0 to 1 where it is a tone
+_LEAST_DIFFERENCE = 5 / 255  # Pixels that differ from the ground by more than this, in any channel, belong to a thing
 
 
 @dataclass(frozen=True)

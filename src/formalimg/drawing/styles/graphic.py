@@ -7,15 +7,9 @@ from PIL import Image, ImageDraw, ImageFilter
 
 from formalimg.drawing.styles.flat import FlatDrawing, Plane, blurred, gray, mixed, picture, plane, saturated, step
 
-_CELLS = 128
-"""The pixels of pixel art: the width of the image in them."""
-
-_TONES = 40
-"""The tones of pixel art, at most."""
-
-_DRIPS = 26
-"""The runs of paint in graffiti."""
-
+_CELLS = 128  # The pixels of pixel art: the width of the image in them
+_TONES = 40  # The tones of pixel art, at most
+_DRIPS = 26  # The runs of paint in graffiti
 _BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]], np.float32) / 16
 """The order in which the pixels of a square change from one tone to the next."""
 

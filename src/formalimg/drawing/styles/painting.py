@@ -24,8 +24,7 @@ from formalimg.drawing.styles.flat import (
     step,
 )
 
-_ANGLES = 256
-"""The directions of strokes are known for this many rows and columns."""
+_ANGLES = 256  # The directions of strokes are known for this many rows and columns
 
 
 def oil_painting(flat: FlatDrawing) -> Image.Image:

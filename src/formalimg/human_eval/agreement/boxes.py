@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterAttentionSummary, attention_table
 from formalimg.human_eval.agreement.rater_agreement import natural_sort
 from formalimg.human_eval.agreement.study_tables import (
+    RaterAttentionSummary,
+    attention_table,
     build_headline,
     build_table,
     by_level,
@@ -61,11 +62,7 @@ class BoxCorrection(NamedTuple):
 
 
 class BoxAccuracy(NamedTuple):
-    """Detection accuracy of a grounder: the number of objects detected, and how many detections are correct.
-
-    Shares have the exact interval, clustered by image; F1 has that of the bootstrap over images, with
-    images that were not seen.
-    """
+    """Detection accuracy of a grounder: the number of objects detected, and how many detections are correct."""
 
     objects: int  # how many objects there are, by the raters
     found: int  # how many the grounder found
@@ -158,12 +155,9 @@ def study_boxes(
         judges: the judge that found the boxes, by run, where known.
         iou: the intersection over union from which boxes match; the paper has 0.9.
         confidence: of all intervals.
-
-    Raises:
-        FormalimgError: if there are no corrections, a rater corrected an image twice, or the overlap is not valid.
     """
     if not corrections:
-        raise FormalimgError("nobody has corrected boxes yet: let raters answer first")
+        raise FormalimgError("no rater has corrected boxes yet: collect ratings first")
     keys = [(correction.image, correction.rater) for correction in corrections]
     duplicate = next((key for key in keys if keys.count(key) > 1), None) if len({*keys}) < len(keys) else None
     if duplicate is not None:
@@ -235,7 +229,6 @@ def _compare_attributes(compared: Sequence[_ComparedBoxes], confidence: float) -
 
 
 def _attribute_values(obj: SceneObject, kind: str) -> set[str]:
-    """Return the values of an attribute, ignoring values outside the vocabulary."""
     return {*obj.values(kind)} - {"other"}
 
 
@@ -263,7 +256,6 @@ def _select_class(scene: Scene, label: str) -> Scene:
 
 
 def _is_unchanged(correction: BoxCorrection) -> bool:
-    """Return whether a rater left the boxes unchanged, ignoring their order."""
     if correction.found is None:
         return False
     return sorted(map(repr, correction.found.objects)) == sorted(map(repr, correction.corrected.objects))

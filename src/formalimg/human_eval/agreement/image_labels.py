@@ -11,9 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy, ImageScores
-from formalimg.human_eval.agreement.judge_agreement import ImageName
-from formalimg.human_eval.agreement.rated_images import UnmatchedRowError, find_run, require_unique_names
+from formalimg.human_eval.agreement.rated_images import ImageName, UnmatchedRowError, find_run, require_unique_names
 from formalimg.human_eval.agreement.rating_files import (
     LIKERT_RULES,
     BadRowError,
@@ -25,6 +23,7 @@ from formalimg.human_eval.agreement.rating_files import (
     parse_subject,
     read_rating_file,
 )
+from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy, ImageScores
 from formalimg.human_eval.agreement.studies import HumanRatings, HumanStudy
 from formalimg.runs.reader import StoredRun
 from formalimg.stats.agreement import ComplianceRule, complies, majority

@@ -9,17 +9,19 @@ from typing import NamedTuple
 
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterAttentionSummary, attention_table
 from formalimg.human_eval.agreement.rated_images import require_unique_names
 from formalimg.human_eval.agreement.rater_agreement import natural_sort
 from formalimg.human_eval.agreement.study_tables import (
+    RaterAttentionSummary,
+    Row,
+    attention_table,
     build_headline,
     build_table,
     count_columns,
     figure_row,
+    format_estimate,
     format_percent,
     format_signed,
-    format_thousandths,
     interval_note,
 )
 from formalimg.reports.tables.format import NOTHING, count_noun
@@ -67,7 +69,7 @@ class PreferenceStudy:
     answers: int  # number of answers, without those who cannot tell
     cannot_tell: int  # number of answers that the rater cannot tell
     overall: BradleyTerry | None  # the strengths of the runs; None if they cannot be compared
-    by_level: Mapping[int, BradleyTerry | None]  # the same for each level
+    by_level: Mapping[int, BradleyTerry | None]
     pairs: tuple[PairCounts, ...]  # counts for each pair of runs
     left: Consistency  # how often the image on the left was better, of those that are no ties: sides should not matter
     alpha: Reliability  # agreement of the raters, left and right aside (Krippendorff's, nominal)
@@ -79,31 +81,26 @@ class PreferenceStudy:
     attention: RaterAttentionSummary | None = None  # progress and attention checks of the raters; None if unknown
 
 
-class _Case(NamedTuple):
-    """A pair of images compared by raters."""
-
-    item: str
-    sample: int
-    first: str
-    second: str
-
-
 def study_preferences(
     preferences: Sequence[Preference], runs: Sequence[StoredRun], *, confidence: float = 0.95
 ) -> PreferenceStudy:
     """Rank runs by rater preferences, and compare the preferences with the judge."""
     require_unique_names(runs)
     if not preferences:
-        raise FormalimgError("nobody has finished an image yet: let raters answer first")
+        raise FormalimgError("no rater has finished an image yet: collect ratings first")
     decided = [answer for answer in preferences if answer.preferred is not None]
     overall, problem = _rank_runs(decided, confidence)
     levels = sorted({answer.level for answer in preferences})
     sided = [answer for answer in decided if answer.preferred]
-    cases: dict[_Case, list[int]] = {}
-    for answer in decided:
+    cases: dict[tuple[str, int, str, str], list[int]] = {}
+    counts: dict[tuple[str, str], Counter[int | None]] = {}
+    for answer in preferences:
         first, second, result = _orient_answer(answer)
-        cases.setdefault(_Case(answer.item, answer.sample, first, second), []).append(result)
-    items = [case.item for case in cases]
+        is_decided = answer.preferred is not None
+        counts.setdefault((first, second), Counter())[result if is_decided else None] += 1
+        if is_decided:
+            cases.setdefault((answer.item, answer.sample, first, second), []).append(result)
+    items = [item for item, *_ in cases]
     return PreferenceStudy(
         runs[0].manifest.suite,
         {run.folder.name: run.manifest.model.name for run in runs},
@@ -113,7 +110,7 @@ def study_preferences(
         len(preferences) - len(decided),
         overall,
         {level: _rank_runs([answer for answer in decided if answer.level == level], confidence)[0] for level in levels},
-        _count_pairs(preferences),
+        tuple(PairCounts(*pair, count[1], count[0], count[-1], count[None]) for pair, count in sorted(counts.items())),
         consistency(
             [(answer.preferred == answer.left, True) for answer in sided],
             items=[answer.item for answer in sided],
@@ -140,18 +137,8 @@ def _rank_runs(decided: Sequence[Preference], confidence: float) -> tuple[Bradle
         return None, str(error)
 
 
-def _count_pairs(preferences: Sequence[Preference]) -> tuple[PairCounts, ...]:
-    counts: dict[tuple[str, str], Counter[int | None]] = {}
-    for answer in preferences:
-        first, second, result = _orient_answer(answer)
-        counts.setdefault((first, second), Counter())[None if answer.preferred is None else result] += 1
-    return tuple(
-        PairCounts(*pair, count[1], count[0], count[-1], count[None]) for pair, count in sorted(counts.items())
-    )
-
-
 def _judge_cases(
-    cases: Mapping[_Case, Sequence[int]], runs: Sequence[StoredRun]
+    cases: Mapping[tuple[str, int, str, str], Sequence[int]], runs: Sequence[StoredRun]
 ) -> list[tuple[bool | None, bool | None]]:
     """Return whether the first image of each case is better, according to the rater majority and to the judge."""
     scores = {
@@ -225,10 +212,8 @@ def _build_headline(study: PreferenceStudy) -> Table:
     note += f" Intervals are {100 * study.confidence:g} %, for other items of the same kind."
     ranking = f"{NOTHING}: {study.problem}"
     if study.overall is not None:
-        models_by_rank = study.overall.models
-        ranking = "; ".join(
-            f"{_format_ranks(model.ranks)} {model.model} {_format_strength(model)}" for model in models_by_rank
-        )
+        ranks = (f"{_format_ranks(run.ranks)} {run.model} {_format_strength(run)}" for run in study.overall.models)
+        ranking = "; ".join(ranks)
     judge = f"{NOTHING}: no judge has judged these runs"
     if any(study.judges.values()):
         judge = (
@@ -237,7 +222,7 @@ def _build_headline(study: PreferenceStudy) -> Table:
             f"{study.with_judge.left_out:,}"
         )
     raters = (
-        f"alpha {format_thousandths(study.alpha)}; the left image is better in {format_percent(study.left)} of "
+        f"alpha {format_estimate(study.alpha)}; the left image is better in {format_percent(study.left)} of "
         f"{count_noun(study.left.n, 'answer')} that are no ties"
     )
     rows = [("ranking", ranking), ("raters", raters), ("judge", judge)]
@@ -252,19 +237,18 @@ def _format_strength(model: ModelStrength | None) -> str:
     return NOTHING if model is None else format_signed(model.strength, model.interval)
 
 
-def preference_study_rows(study: PreferenceStudy) -> Iterator[dict[str, object]]:
+def preference_study_rows(study: PreferenceStudy) -> Iterator[Row]:
     """Yield the CSV rows of an A/B study."""
     for level, part in [(None, study.overall), *study.by_level.items()]:
         for model in part.models if part else ():
-            where = {"run": model.model, "level": level, "n": model.wins + model.ties + model.losses, "of": "pairs"}
-            yield figure_row("strength", Estimate(model.strength, model.interval), **where)
-            yield {"figure": "better than others", **where, "value": model.win_rate}
-            yield {"figure": "best rank", **where, "value": model.ranks.best}
-            yield {"figure": "worst rank", **where, "value": model.ranks.worst}
+            subject = {"run": model.model, "level": level, "n": model.wins + model.ties + model.losses, "of": "pairs"}
+            yield figure_row("strength", Estimate(model.strength, model.interval), **subject)
+            yield figure_row("better than others", model.win_rate, **subject)
+            yield figure_row("best rank", model.ranks.best, **subject)
+            yield figure_row("worst rank", model.ranks.worst, **subject)
     for pair in study.pairs:
-        names = {"of": "pairs", "first": pair.first, "second": pair.second}
         for name, count in zip(pair._fields[2:], pair[2:], strict=True):
-            yield {"figure": name.replace("_", " "), **names, "value": count}
+            yield figure_row(name.replace("_", " "), count, of="pairs", first=pair.first, second=pair.second)
     yield figure_row("left better", study.left, of="pairs")
     yield figure_row("Krippendorff's alpha of people", study.alpha, of="pairs")
     yield figure_row("agreement", study.with_judge, of="pairs", first="majority", second="judge")

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.judge_agreement import (
-    ImageJudgment,
-    ImageName,
-    QuestionKey,
-    image_judgments,
-    judge_of,
-    question_keys,
-)
 from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY, Answers, Case, CaseInfo, natural_sort
 from formalimg.human_eval.agreement.rating_files import (
     Rating,
@@ -29,10 +23,121 @@ from formalimg.human_eval.agreement.rating_files import (
 )
 from formalimg.runs.manifest import Identity
 from formalimg.runs.queries import ImageOutcome
-from formalimg.runs.reader import StoredRun
-from formalimg.types import RunRecord
+from formalimg.runs.reader import StoredRun, open_run
+from formalimg.types import RunRecord, Verdict
 
 RunT = TypeVar("RunT", bound=RunRecord)
+
+
+class ImageName(NamedTuple):
+    """An image of a run, identified by its item and sample number."""
+
+    item: str
+    sample: int
+
+
+class QuestionKey(NamedTuple):
+    """A question about an image: its text, and its index among questions with the same text."""
+
+    text: str
+    occurrence: int
+
+
+class JudgeAnswer(NamedTuple):
+    """A judge's answer to a question: whether the image satisfies it, the question kind, the reason and the score."""
+
+    holds: bool | None
+    kind: str
+    reason: str
+    score: float | None
+
+
+@dataclass(frozen=True)
+class ImageJudgment:
+    """A judge's verdict on an image."""
+
+    level: int  # the level of the image's item
+    passed: bool | None  # whether it meets all requirements; None if unscored
+    score: float | None  # the fraction it meets; None if unscored
+    answers: Mapping[QuestionKey, JudgeAnswer]  # the answer to each question; none if unscored
+    reason: str = ""  # why it is unscored; empty if it is not
+
+
+def image_judgments(run: RunRecord) -> dict[ImageName, ImageJudgment]:
+    """Return the verdict on each image of a run, ordered by item and sample."""
+    judgments = {}
+    for judged in run.judged():
+        outcome, verdict = judged.outcome, judged.verdict
+        parts = verdict.parts if isinstance(verdict, Verdict) else ()
+        keys = question_keys(part.name for part in parts)
+        answers = {
+            key: JudgeAnswer(part.score == 1, part.kind, part.reason, part.score)
+            for key, part in zip(keys, parts, strict=True)
+        }
+        judgments[ImageName(outcome.item, outcome.sample)] = ImageJudgment(
+            outcome.level, outcome.passed, outcome.score, answers, outcome.reason
+        )
+    return judgments
+
+
+def question_keys(texts: Iterable[str]) -> list[QuestionKey]:
+    """Return a unique key for each question text; repeated texts get different indices."""
+    counts = Counter[str]()
+    keys = []
+    for text in texts:
+        keys.append(QuestionKey(text, counts[text]))
+        counts[text] += 1
+    return keys
+
+
+@contextmanager
+def two_judges(
+    folder: str | Path, first: Identity | None = None, second: Identity | None = None
+) -> Iterator[tuple[StoredRun, StoredRun]]:
+    """Open a run once for each of two judges, by default the two most recent ones."""
+    with closing(open_run(folder)) as run:
+        judges = list(run.judges())
+        if first is None or second is None:
+            first, second = _pick_last_two(run)
+    for judge in (first, second):
+        if judge not in judges:
+            raise FormalimgError(f"{judge.name} has not judged {folder} with these settings: use StoredRun.judges()")
+    if first == second:
+        raise FormalimgError(f"{first.name} cannot be compared with itself: name two judges")
+    with closing(open_run(folder, first)) as first_run, closing(open_run(folder, second)) as second_run:
+        yield first_run, second_run
+
+
+def _pick_last_two(run: StoredRun) -> tuple[Identity, Identity]:
+    judges = run.judges()
+    if len(judges) < 2:
+        raise FormalimgError(
+            f"{run.folder} was judged by {judges[0].name if judges else 'nobody'}"
+            f"{' alone' if judges else ''}: give human --ratings of its images (`formalimg annotate` collects them) "
+            "or --votes, or let another judge look with `formalimg judge`"
+        )
+    return judges[-2], judges[-1]
+
+
+def judge_of(run: RunRecord) -> Identity:
+    """Return the judge of a run."""
+    if run.manifest.judge is None:
+        raise FormalimgError(f"nobody has judged {run.folder} yet: use `formalimg judge`")
+    return run.manifest.judge
+
+
+def find_judge(run: StoredRun, name: str) -> Identity:
+    """Return the judge of a run by name, or by its 1-based position in the order of first use."""
+    judges = run.judges()
+    names = ", ".join(f"{number} {judge.name}" for number, judge in enumerate(judges, 1)) or "nobody"
+    if name.isascii() and name.isdigit() and 1 <= int(name[:9]) <= len(judges):
+        return judges[int(name) - 1]
+    matches = [judge for judge in judges if judge.name == name]
+    if len(matches) > 1:
+        raise FormalimgError(f"several judges of {run.folder} are called {name}: name them by number; it has {names}")
+    if not matches:
+        raise FormalimgError(f"no judge of {run.folder} is called {name}: it has {names}")
+    return matches[0]
 
 
 class UnmatchedRowError(Exception):
@@ -88,8 +193,6 @@ class MatchedVotes:
 
 @dataclass(frozen=True)
 class _VotedRun:
-    """The data of a run needed to match votes to its images and questions."""
-
     name: str
     levels: Mapping[str, int]
     judgments: Mapping[ImageName, ImageJudgment]
@@ -170,7 +273,6 @@ def _load_voted_run(run: StoredRun) -> _VotedRun:
 
 
 def _list_cases(image: Case, run: _VotedRun) -> dict[Case, tuple[CaseInfo, bool | None]]:
-    """Return the image and its questions, each with its info and the judge's answer."""
     judgment = run.judgments[ImageName(image.item, image.sample)]
     cases: dict[Case, tuple[CaseInfo, bool | None]] = {image: (CaseInfo(judgment.level), judgment.passed)}
     for number, (key, kind) in enumerate(run.questions[image.item], 1):

@@ -1,4 +1,4 @@
-"""Inter-rater agreement between raters and a judge: pairwise agreement, kappa, Krippendorff's and Cronbach's alpha."""
+"""Agreement of raters and a judge over the same cases: pairs, kappa, alpha, correlations, with tables and CSV rows."""
 
 from __future__ import annotations
 
@@ -6,25 +6,38 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
+from formalimg.human_eval.agreement.study_tables import (
+    Row,
+    answers_headline,
+    build_headline,
+    build_table,
+    count_columns,
+    figure_row,
+    figure_rows,
+    format_estimate,
+    format_percent,
+    number,
+)
+from formalimg.reports.tables.format import NOTHING, count_noun
+from formalimg.reports.tables.model import Cell, Column
 from formalimg.stats.agreement import Consistency, MeanConsistency, consistency, consistency_matrix, mean_consistency
+from formalimg.stats.bootstrap import Estimate
 from formalimg.stats.correlation import Correlation, pearson, within_level_correlation
 from formalimg.stats.observations import Observation, Rate, Summary
-from formalimg.stats.precision_recall import Classification, classification
+from formalimg.stats.precision_recall import Classification, classification, sensitivity_specificity
 from formalimg.stats.ranking import RankAgreement, rank_agreement
 from formalimg.stats.reliability import Reliability, cronbach_alpha, krippendorff_alpha
 from formalimg.stats.summary import summarize
+from formalimg.types import Table
 
-MAJORITY = "majority"
-"""The name of the raters' majority among the raters."""
-
-JUDGE = "judge"
-"""The name of the judge among the raters."""
+MAJORITY = "majority"  # The name of the raters' majority among the raters
+JUDGE = "judge"  # The name of the judge among the raters
 
 
-ALL_RUNS = "all runs"
-"""The name of all runs together."""
+ALL_RUNS = "all runs"  # The name of all runs together
 
 
 class Case(NamedTuple):
@@ -48,8 +61,7 @@ class CaseInfo(NamedTuple):
     kind: str = ""
 
 
-Answers: TypeAlias = Mapping[Case, bool | None]
-"""The answer to each case: yes, no, or None for no answer."""
+Answers: TypeAlias = Mapping[Case, bool | None]  # The answer to each case: yes, no, or None for no answer
 
 
 class CaseAnswers(NamedTuple):
@@ -267,7 +279,6 @@ def _score_runs(
     info: Mapping[Case, CaseInfo],
     confidence: float,
 ) -> list[PanelScore]:
-    """Return the scores of the given cases by level, followed by the score over all levels."""
     decided = {case for case in cases if majority[case] is not None and judge[case] is not None}
 
     def summarize_answers(answers: Answers, subset: Set[Case]) -> Summary:
@@ -283,9 +294,200 @@ def _score_runs(
 def _score_rater(
     rater: str, answers: Answers, info: Mapping[Case, CaseInfo], confidence: float
 ) -> Iterator[RaterScore]:
-    """Yield the scores of a rater for each run: by level, then over all levels."""
     for run in sorted({case.run for case in answers}):
         values = [Observation(case.item, info[case].level, yes) for case, yes in answers.items() if case.run == run]
         summary = summarize(values, bands={}, epsilon=None, confidence=confidence)
         for level, rate in [*summary.levels.items(), (None, summary.overall)]:
             yield RaterScore(rater, run, level, rate)
+
+
+_MAX_HEAD_LETTERS = 72  # So many letters of names fit side by side, in terminals and on paper
+
+
+def panel_headline(name: str, panel: Panel, joint: str, unit: str, confidence: float) -> Table:
+    """Return the headline comparing raters with the judge, or describing the raters alone if there is no judge."""
+    intervals = f"Intervals are {100 * confidence:g} %, for other items of the same kind."
+    if panel.with_judge.n:
+        cases = panel.case_answers
+        errors = sensitivity_specificity(
+            [(case.human, case.judge) for case in cases], items=[case.item for case in cases], confidence=confidence
+        )
+        return answers_headline(
+            f"Judge and raters: {name}",
+            intervals,
+            panel.with_judge,
+            errors,
+            panel.within_levels,
+            names=("judge", f"{joint} of raters"),
+            unit=unit,
+        )
+    mean = panel.human
+    shares = [
+        f"{run} " + (NOTHING if rate.value is None else f"{100 * rate.value:.1f} % of {rate.scored:,}")
+        for run, level, rate, *_ in panel.scores
+        if level is None
+    ]
+    alpha = format_estimate(panel.alpha, 2)
+    rows = [
+        (
+            "agreement",
+            f"two raters agree in {format_percent(mean)}, mean over {count_noun(mean.pairs, 'pair')} of raters",
+        ),
+        ("direction", f"{joint} of raters says yes to {', '.join(shares) or NOTHING}"),
+        ("reliability", NOTHING if alpha == NOTHING else f"alpha {alpha}"),
+    ]
+    return build_headline(f"Raters: {name}", f"No judge has judged these {unit}s. {intervals}", rows)
+
+
+_ACCURACY = {
+    "accuracy": "accuracy",
+    "F1": "f1",
+    "recall (sensitivity)": "recall",
+    "specificity": "specificity",
+    "precision": "precision",
+    "balanced accuracy": "balanced_accuracy",
+}
+
+
+def judge_accuracy_table(panels: Mapping[str, Panel], joint: str, intervals: str) -> Iterator[Table]:
+    """Yield the accuracy of the judge against the raters, with exclusions, if any case is comparable."""
+    if not any(panel.classified.n for panel in panels.values()):
+        return
+    counts = [
+        {
+            **panel.classified.confusion._asdict(),
+            # Where both reasons hold, the first counts.
+            f"left out, no {joint}": panel.undecided,
+            "left out, no verdict": sum(case.judge is None and case.human is not None for case in panel.case_answers),
+        }
+        for panel in panels.values()
+    ]
+    rows: list[list[Cell]] = [
+        [name, *(number(getattr(panel.classified, field)) for panel in panels.values())]
+        for name, field in _ACCURACY.items()
+    ]
+    rows += [[name.replace("_", " "), *(str(values[name]) for values in counts)] for name in counts[0]]
+    yield build_table(
+        f"Judge accuracy against the {joint} of raters",
+        f"In percent, {intervals}. Positive: the judge says yes. True: so do the raters, by {joint}. Cases without "
+        f"a {joint} or without a verdict are left out.",
+        ("", *(Column(name, "percent") for name in panels)),
+        rows,
+        "result",
+    )
+
+
+def reliability_table(alphas: Mapping[str, Reliability], by_turns: bool, intervals: str) -> Table:
+    """Return the table of inter-rater reliability."""
+    note = f"Alpha, {intervals}: 1 if all rate alike, 0 if only by chance. Left out: what too few have rated. "
+    if any(alpha.value is None for alpha in alphas.values()):
+        note += (
+            f"{NOTHING} stands where there is nothing to compare: fewer than two raters or images, or ratings (for "
+            "Cronbach's their sums) that are all the same. "
+        )
+    note += (
+        "Less than half was rated by everybody, so raters take turns in the columns of Cronbach's."
+        if by_turns
+        else "Cronbach's has one column for each rater, and only what all of them rated."
+    )
+    rows = ((name, format_estimate(alpha), alpha.n, alpha.left_out) for name, alpha in alphas.items())
+    columns: tuple[Column | str, ...] = ("", Column("alpha", align="right"), *count_columns("n", "left out"))
+    return build_table("Inter-rater reliability", note, columns, rows, "result")
+
+
+def rank_table(ranks: Mapping[str, RankAgreement], level: str, intervals: str) -> Iterator[Table]:
+    """Yield the rank correlation of runs between raters and judge, by level, if anything can be ranked."""
+    if all(agreement.mean is None for agreement in ranks.values()):
+        return
+    levels = sorted({at for agreement in ranks.values() for at in agreement.by_level})
+    rows: list[list[Cell]] = [
+        [str(at), *(number(agreement.by_level.get(at)) for agreement in ranks.values())] for at in levels
+    ]
+    means = (Estimate(agreement.mean, agreement.interval) for agreement in ranks.values())
+    rows.append(["mean", *map(format_estimate, means)])
+    yield build_table(
+        "Rank correlation of runs by raters and judge",
+        f"Spearman's correlation of their scores, {intervals} from four runs on. Each {level} that has one weighs the "
+        "same in the mean, whose interval is as wide as that of one level: all levels rank the same runs.",
+        (level, *(Column(name, "number") for name in ranks)),
+        rows,
+        "result",
+    )
+
+
+def pairwise_table(name: str, panel: Panel, joint: str) -> Table:
+    """Return the pairwise agreement of all raters, their joint rating and the judge."""
+    mean = panel.human
+    bounds = f" ({100 * mean.interval.low:.1f}–{100 * mean.interval.high:.1f})" if mean.interval else ""
+    note = f"How often they agree, in percent. The {joint} contains the ratings of each rater. " + (
+        "No two raters rated the same." if mean.value is None else f"Mean over pairs: {100 * mean.value:.1f}{bounds}."
+    )
+    if mean.left_out and mean.pairs:
+        note += f" Pairs of raters with nothing in common, left out of that: {mean.left_out}."
+    names = {rater: joint if rater == MAJORITY else rater for rater in panel.matrix}
+    if sum(map(len, names.values())) <= _MAX_HEAD_LETTERS:
+        return build_table(
+            f"Pairwise agreement: {name}",
+            note,
+            ("", *(Column(head, "percent") for head in names.values())),
+            (
+                (names[rater], *(pairs[second].value if second in pairs else "" for second in names))
+                for rater, pairs in panel.matrix.items()
+            ),
+        )
+    raters = [rater for rater in panel.matrix if rater not in (MAJORITY, JUDGE)]
+    rows: list[list[Cell]] = []
+    for rater in raters:
+        pairs = panel.matrix[rater]
+        shares = [share for second in raters if second != rater and (share := pairs[second].value) is not None]
+        average = sum(shares) / len(shares) if shares else None
+        rows.append([rater, average, pairs[MAJORITY].value, pairs[JUDGE].value])
+    return build_table(
+        f"Agreement per rater: {name}",
+        f"{note} Other raters: the mean over all of them who rated the same. The JSON holds all pairs.",
+        ("", *(Column(head, "percent") for head in ("other raters", joint, "judge"))),
+        rows,
+    )
+
+
+def panel_rows(panel: Panel, unit: str) -> Iterator[Row]:
+    """Yield the CSV rows of a panel, with `unit` in the column `of`."""
+    for score in panel.scores:
+        for figure, rater, rate in (
+            ("score", MAJORITY, score.human),
+            ("score", JUDGE, score.judge),
+            ("score on what both decided", MAJORITY, score.human_of_both),
+            ("score on what both decided", JUDGE, score.judge_of_both),
+        ):
+            yield figure_row(figure, rate, of=unit, run=score.run, level=score.level, first=rater)
+    pair = {"of": unit, "first": MAJORITY, "second": JUDGE}
+    yield from figure_rows(panel, [("agreement", f"with_judge_by_{by}", by) for by in ("level", "run", "kind")], **pair)
+    for first, second in combinations(panel.matrix, 2):
+        yield figure_row("agreement", panel.matrix[first][second], of=unit, first=first, second=second)
+    figures = (
+        ("mean agreement of people", "human", ""),
+        ("Krippendorff's alpha of people", "alpha", ""),
+        ("Cronbach's alpha of people", "cronbach", ""),
+    )
+    yield from figure_rows(panel, figures, of=unit)
+    counts = {"n": panel.classified.n, "left_out": panel.classified.left_out}
+    for row in figure_rows(panel.classified, [(name, field, "") for name, field in _ACCURACY.items()], **pair):
+        yield {**counts, **row}
+    correlations = (
+        ("r within levels", "within_levels", ""),
+        ("r within levels", "within_levels_by_run", "run"),
+        ("r over levels", "over_levels_by_run", "run"),
+        ("r from run to run", "r_by_run", "level"),
+    )
+    yield from figure_rows(panel, correlations, **pair)
+    yield from rank_rows(panel.ranks, unit)
+    for rater, run, level, rate in panel.by_rater:
+        yield figure_row("score", rate, of=unit, run=run, level=level, first=rater)
+
+
+def rank_rows(ranks: RankAgreement, unit: str) -> Iterator[Row]:
+    """Yield the CSV rows of the rank correlation of runs, by level and on average."""
+    pair = {"of": unit, "first": MAJORITY, "second": JUDGE}
+    yield from figure_rows(ranks, (("rank correlation of runs", "by_level", "level"),), **pair)
+    counts = {"n": ranks.levels, "left_out": ranks.left_out}
+    yield figure_row("mean rank correlation of runs", Estimate(ranks.mean, ranks.interval), **pair, **counts)

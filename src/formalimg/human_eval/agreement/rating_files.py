@@ -16,9 +16,7 @@ from formalimg.stats.agreement import ComplianceRule
 
 RowT = TypeVar("RowT")
 
-CANNOT_TELL = "cannot tell"
-"""The answer of a rater who cannot decide: no rating, but counted. Never 0."""
-
+CANNOT_TELL = "cannot tell"  # The answer of a rater who cannot decide: no rating, but counted. Never 0
 LIKERT_RULES: Mapping[ComplianceRule, str] = {
     "majority": "majority of raters ≥ 4 of 5",
     "mean": "mean of raters ≥ 4 of 5",
@@ -160,10 +158,6 @@ def read_votes(path: str | Path) -> list[Vote]:
 
     Its first line names the columns: model, item, sample (default 0), question (missing, empty or `all`: does the
     image as a whole match its prompt?), rater, and vote (1 or 0, yes or no). Other columns are ignored.
-
-    Raises:
-        VotesError: if rows are invalid; all of them are named, by line.
-        FormalimgError: if the file cannot be read.
     """
     return load_vote_file(path).require_valid(VotesError)
 
@@ -248,10 +242,7 @@ def read_rating_file(
 
 
 def parse_subject(cells: Mapping[str, str]) -> tuple[str, str, int, int | None, str]:
-    """Return the model, item, sample, question and rater of a row.
-
-    Missing columns default to the first image, as a whole, by an unnamed rater.
-    """
+    """Return the model, item, sample, question and rater of a row."""
     question = cells.get("question", "")
     return (
         cells["model"],

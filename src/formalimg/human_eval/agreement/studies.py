@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterAttentionSummary, attention_rows
 from formalimg.human_eval.agreement.boxes import BoxCorrection, BoxStudy, box_study_rows, box_study_tables, study_boxes
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy, score_study_rows, score_study_tables
-from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement
-from formalimg.human_eval.agreement.judge_agreement_tables import (
+from formalimg.human_eval.agreement.judge_agreement import (
+    JudgeAgreement,
     judge_agreement_rows,
     judge_agreement_tables,
     score_agreement_rows,
@@ -26,10 +24,18 @@ from formalimg.human_eval.agreement.preferences import (
     study_preferences,
 )
 from formalimg.human_eval.agreement.rating_files import LikertRating, Rating, Vote
-from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement
+from formalimg.human_eval.agreement.score_agreement import (
+    HumanScoreStudy,
+    JudgeScoreAgreement,
+    score_study_rows,
+    score_study_tables,
+)
 from formalimg.human_eval.agreement.study_tables import (
     CSV_COLUMNS,
+    RaterAttentionSummary,
+    Row,
     StudyFormat,
+    attention_rows,
     export_json,
     find_study,
     render_study,
@@ -50,51 +56,32 @@ if TYPE_CHECKING:
 
 
 HumanStudy: TypeAlias = VoteStudy | HumanScoreStudy | BoxStudy | PreferenceStudy
-"""The result of a human study, by kind of rating: votes or Likert ratings, scores, boxes, or preferences."""
 
 AgreementStudy: TypeAlias = JudgeAgreement | JudgeScoreAgreement | VoteStudy
-"""The agreement of two judges by answers or scores, or that of raters and a judge."""
 
 
-class _StudyKind(NamedTuple):
-    """The rendering functions for one class of studies."""
-
-    key: str  # the key of these studies in JSON
-    tables: Callable[[Any], Iterator[Table]]  # yields its tables, the results first
-    rows: Callable[[Any], Iterator[dict[str, object]]]  # yields its CSV rows, without those of the raters' attention
-
-
-_KINDS: Mapping[type, _StudyKind] = {
-    JudgeAgreement: _StudyKind("judges", judge_agreement_tables, judge_agreement_rows),
-    JudgeScoreAgreement: _StudyKind("scores_of_judges", score_agreement_tables, score_agreement_rows),
-    VoteStudy: _StudyKind("people", vote_study_tables, vote_study_rows),
-    HumanScoreStudy: _StudyKind("scores", score_study_tables, score_study_rows),
-    BoxStudy: _StudyKind("boxes", box_study_tables, box_study_rows),
-    PreferenceStudy: _StudyKind("preferences", preference_study_tables, preference_study_rows),
+_KINDS: Mapping[type, tuple[str, Callable[[Any], Iterator[Table]], Callable[[Any], Iterator[Row]]]] = {
+    # the key of these studies in JSON; their tables, the results first; and their CSV rows
+    JudgeAgreement: ("judges", judge_agreement_tables, judge_agreement_rows),
+    JudgeScoreAgreement: ("scores_of_judges", score_agreement_tables, score_agreement_rows),
+    VoteStudy: ("people", vote_study_tables, vote_study_rows),
+    HumanScoreStudy: ("scores", score_study_tables, score_study_rows),
+    BoxStudy: ("boxes", box_study_tables, box_study_rows),
+    PreferenceStudy: ("preferences", preference_study_tables, preference_study_rows),
 }
 
 
 @dataclass(frozen=True)
 class HumanRatings:
-    """The ratings of a human study; exactly one kind is present.
+    """The ratings of a human study; exactly one kind is present."""
 
-    Attributes:
-        votes: yes and no.
-        points: Likert ratings, 1 to 5.
-        scores: from 0 to 1.
-        corrections: corrected boxes.
-        preferences: which of two images is better.
-        attention: progress and attention checks of the raters; None if unknown.
-        rule: how Likert ratings of an image become a label.
-    """
-
-    votes: Sequence[Vote] = ()
-    points: Sequence[LikertRating] = ()
-    scores: Sequence[Rating] = ()
-    corrections: Sequence[BoxCorrection] = ()
-    preferences: Sequence[Preference] = ()
-    attention: RaterAttentionSummary | None = None
-    rule: ComplianceRule = "majority"
+    votes: Sequence[Vote] = ()  # yes and no
+    points: Sequence[LikertRating] = ()  # Likert ratings, 1 to 5
+    scores: Sequence[Rating] = ()  # from 0 to 1
+    corrections: Sequence[BoxCorrection] = ()  # corrected boxes
+    preferences: Sequence[Preference] = ()  # which of two images is better
+    attention: RaterAttentionSummary | None = None  # progress and attention checks of the raters; None if unknown
+    rule: ComplianceRule = "majority"  # how Likert ratings of an image become a label
 
 
 def study_human_ratings(
@@ -114,10 +101,6 @@ def study_human_ratings(
         profile: for scores, `official-code` gives each question its full weight; for ratings, it counts images without
             a verdict as 0 where published code does so.
         confidence: of all intervals.
-
-    Raises:
-        VotesError, RatingsError: if ratings do not fit the runs.
-        FormalimgError: if there are no ratings, or the runs do not belong together.
     """
     study: HumanStudy
     if ratings.votes:
@@ -132,7 +115,7 @@ def study_human_ratings(
     elif ratings.preferences:
         study = study_preferences(ratings.preferences, runs, confidence=confidence)
     else:
-        raise FormalimgError("nobody has finished an image yet: let raters answer first")
+        raise FormalimgError("no rater has finished an image yet: collect ratings first")
     return replace(study, attention=ratings.attention)
 
 
@@ -150,12 +133,8 @@ def study_human_scores(
 
 
 def _find_grounder(run: StoredRun, corrections: Sequence[BoxCorrection]) -> str:
-    """Return the name of the run's judge if raters were shown its boxes, else an empty string."""
-    scenes = {
-        (correction.item, correction.sample): correction.found
-        for correction in corrections
-        if correction.run == run.folder.name
-    }
+    name = run.folder.name
+    scenes = {(boxes.item, boxes.sample): boxes.found for boxes in corrections if boxes.run == name}
     if run.manifest.judge is None or not scenes:
         return ""
     for judged in run.judged(list(scenes)):
@@ -173,7 +152,7 @@ def agreement_text(studies: Sequence[AgreementStudy], format: StudyFormat) -> st
 def human_study_text(studies: Sequence[HumanStudy], format: StudyFormat) -> str:  # noqa: A002  # what users call it
     """Return human studies as text."""
     always = ("people", "scores", "boxes")  # keys that are there even if they are empty: scripts rely on them
-    return _render_studies(studies, format, dict.fromkeys((*always, _KINDS[type(studies[0])].key)))
+    return _render_studies(studies, format, dict.fromkeys((*always, _KINDS[type(studies[0])][0])))
 
 
 def study_table(studies: Sequence[AgreementStudy | HumanStudy]) -> ConsoleRenderable:
@@ -183,7 +162,7 @@ def study_table(studies: Sequence[AgreementStudy | HumanStudy]) -> ConsoleRender
 
 def tables_of_study(study: AgreementStudy | HumanStudy) -> list[Table]:
     """Return the tables of a study, starting with its main results."""
-    return list(_KINDS[type(study)].tables(study))
+    return list(_KINDS[type(study)][1](study))
 
 
 def _render_studies(
@@ -191,16 +170,16 @@ def _render_studies(
     format: StudyFormat,  # noqa: A002  # what users call it
     keys: Iterable[str],
 ) -> str:
+    def rows() -> Iterator[Row]:
+        for study in studies:
+            yield from _KINDS[type(study)][2](study)
+            attention: RaterAttentionSummary | None = getattr(study, "attention", None)
+            if attention is not None:
+                yield from attention_rows(attention)
+
     return render_study(
         format,
         lambda: [table for study in studies for table in tables_of_study(study)],
-        lambda: study_csv_text(CSV_COLUMNS, (row for study in studies for row in _study_rows(study))),
-        lambda: {key: [export_json(study) for study in studies if _KINDS[type(study)].key == key] for key in keys},
+        lambda: study_csv_text(CSV_COLUMNS, rows()),
+        lambda: {key: [export_json(study) for study in studies if _KINDS[type(study)][0] == key] for key in keys},
     )
-
-
-def _study_rows(study: AgreementStudy | HumanStudy) -> Iterator[dict[str, object]]:
-    yield from _KINDS[type(study)].rows(study)
-    attention: RaterAttentionSummary | None = getattr(study, "attention", None)
-    if attention is not None:
-        yield from attention_rows(attention)

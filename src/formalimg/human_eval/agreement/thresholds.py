@@ -31,9 +31,7 @@ MEASURES: tuple[Measure, ...] = ("accuracy", "F1")
 
 FOLDS = 10
 MIN_FOLDS = 2
-_DECIMALS = 9
-"""Scores that are equal to so many decimals differ only by rounding."""
-
+_DECIMALS = 9  # Scores that are equal to so many decimals differ only by rounding
 _MIDDLE = 0.5
 
 
@@ -110,9 +108,6 @@ def best_threshold(
         confidence: of the interval.
         resamples: how many bootstrap samples it takes.
         seed: of the bootstrap. The order of the images makes no difference.
-
-    Raises:
-        FormalimgError: if the confidence is not between 0 and 1, or the resamples are too few for it.
     """
     if not 0 < confidence < 1 or resamples * (1 - confidence) < 2 - 1e-9 or seed < 0:
         raise FormalimgError(
@@ -137,7 +132,6 @@ def best_threshold(
 
 
 def _choose_threshold(images: Sequence[LabelledScore], measure: Measure = "accuracy") -> float:
-    """Choose the threshold of `best_threshold` without its interval, even if all labels are the same."""
     scores, counts = _count_scores(images)
     ranges = _find_ranges(scores)
     return _pick_middle(_best_ranges(_measure_ranges(counts[None], measure)[0, : len(ranges)], ranges))
@@ -196,7 +190,6 @@ def _round_score(score: float) -> float:
 
 
 def _find_ranges(scores: Sequence[float]) -> list[ThresholdRange]:
-    """Return the ranges of equivalent thresholds between 0 and 1, in ascending order."""
     ranges = [ThresholdRange(0.0, scores[0], low_included=True), *map(ThresholdRange, scores, scores[1:])]
     return [*ranges, ThresholdRange(scores[-1], 1.0)] if scores[-1] < 1 else ranges
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterAttentionSummary
 from formalimg.human_eval.agreement.rated_images import MatchedVotes, find_run, match_votes
 from formalimg.human_eval.agreement.rater_agreement import (
     MAJORITY,
@@ -22,6 +21,7 @@ from formalimg.human_eval.agreement.rater_agreement import (
     cronbach_of_ratings,
 )
 from formalimg.human_eval.agreement.rating_files import LikertRating, RatingFile, Vote, load_likert_file, load_vote_file
+from formalimg.human_eval.agreement.study_tables import RaterAttentionSummary
 from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import StoredRun
 from formalimg.stats.agreement import ComplianceRule, Consistency, complies, consistency, majority
@@ -129,11 +129,6 @@ def study_votes(
             those that only the runs bring to light.
         runs: runs of one suite, each opened with the judge to compare with. Votes name them by folder or by model.
         confidence: of all intervals.
-
-    Raises:
-        VotesError: if votes are invalid, or are for images or questions that the runs do not have; all of them are
-            named.
-        FormalimgError: if the runs are of several suites, or share a name.
     """
     file = load_vote_file(votes) if isinstance(votes, str | Path) else RatingFile("", tuple(votes))
     matched = match_votes(file, runs)
@@ -179,7 +174,6 @@ def study_votes(
 
 
 def _select_votes(votes: Mapping[str, Answers], *, whole: bool) -> dict[str, Answers]:
-    """Select the votes on whole images or on questions, dropping raters without such votes."""
     selected = {
         rater: {case: answer for case, answer in answers.items() if (case.question is None) == whole}
         for rater, answers in votes.items()
@@ -232,10 +226,7 @@ def study_likert(
     profile: Profile = "paper",
     confidence: float = 0.95,
 ) -> VoteStudy:
-    """Compare Likert ratings between raters and with the judges of the runs.
-
-    An image is decided once no rating is pending. One rater says yes with 4 or 5.
-    """
+    """Compare Likert ratings between raters and with the judges of the runs."""
     file = load_likert_file(ratings) if isinstance(ratings, str | Path) else RatingFile("", tuple(ratings))
     matched = match_votes(RatingFile(file.file, tuple(map(_convert_to_vote, file.rows)), file.issues), runs)
     zeroes = get_suite(matched.suite).code_zeroes_missing
@@ -245,7 +236,7 @@ def study_likert(
     planned, expected = _group_ratings(file.rows, runs, matched)
     rated = {image: by_rater for image, by_rater in planned.items() if by_rater}
     if not rated:
-        raise FormalimgError("nobody has rated an image yet: let raters answer first")
+        raise FormalimgError("no rater has rated an image yet: collect ratings first")
     yes = {
         rater: {case: bool(complies([by_rater[rater]])) for case, by_rater in rated.items() if rater in by_rater}
         for rater in matched.votes
@@ -336,7 +327,6 @@ def _group_ratings(
 
 
 def _mean_of_runs(images: Sequence[LikertImage], confidence: float) -> tuple[LikertMean, ...]:
-    """Return the mean rating of each run, by level and over all levels."""
     means = []
     for run in sorted({image.run for image in images}):
         of_run = [image for image in images if image.run == run]

@@ -6,24 +6,29 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from formalimg.benchmarks.registry import suite as get_suite
-from formalimg.human_eval.agreement.attention import attention_table
-from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY, Panel, pool_scores
-from formalimg.human_eval.agreement.rater_tables import (
+from formalimg.human_eval.agreement.rater_agreement import (
+    JUDGE,
+    MAJORITY,
+    Panel,
     judge_accuracy_table,
     pairwise_table,
     panel_headline,
     panel_rows,
+    pool_scores,
     rank_table,
     reliability_table,
 )
 from formalimg.human_eval.agreement.rating_files import LIKERT_RULES
 from formalimg.human_eval.agreement.study_tables import (
+    Row,
+    attention_table,
     build_agreement_table,
     build_table,
     by_level,
     count_columns,
     figure_row,
-    format_thousandths,
+    figure_rows,
+    format_estimate,
     interval_note,
     number,
     similar_names_note,
@@ -50,20 +55,17 @@ def _build_tables(study: VoteStudy) -> Iterator[Table]:
     for name, panel in list(panels.items())[:1]:
         unit = "question" if panel is study.questions else "image"
         yield panel_headline(name, panel, study.together, unit, study.confidence)
-    if (accuracy := judge_accuracy_table(panels, study.together, intervals)) is not None:
-        yield accuracy
+    yield from judge_accuracy_table(panels, study.together, intervals)
     alphas = {}
     if study.points is not None:
-        if (image_ranks := _build_rank_table(study.points, intervals)) is not None:
-            yield image_ranks
+        yield from _build_rank_table(study.points, intervals)
         alphas["Cronbach's, Likert ratings"] = study.points.cronbach
         alphas["Krippendorff's, Likert ratings"] = study.points.alpha
     for name, panel in panels.items():
         alphas |= {f"Cronbach's, {name}": panel.cronbach, f"Krippendorff's, {name}": panel.alpha}
     by_turns = not all(panel.one_rater_per_column for panel in panels.values())
     yield reliability_table(alphas, by_turns, intervals)
-    if (ranks := rank_table({name: panel.ranks for name, panel in panels.items()}, level, intervals)) is not None:
-        yield ranks
+    yield from rank_table({name: panel.ranks for name, panel in panels.items()}, level, intervals)
     for name, panel in panels.items():
         if panel.with_judge.n:
             parts = [
@@ -129,7 +131,6 @@ def _describe_study(study: VoteStudy) -> str:
 
 
 def _build_score_table(name: str, panel: Panel, study: VoteStudy, level: str) -> Table:
-    """Build the table of rater and judge scores, each over all cases they decided."""
     undecided = f"Undecided: {panel.undecided} of {panel.cases}"
     if study.points is not None:
         ties = f", {study.points.ties} of them by a tie" if study.points.ties else ""
@@ -208,21 +209,17 @@ def _build_divergence_table(study: VoteStudy, overall: Divergence, level: str) -
     )
 
 
-def _build_rank_table(points: LikertStudy, intervals: str) -> Table | None:
-    """Return the rank correlation between image scores and ratings; None if nothing can be ranked."""
+def _build_rank_table(points: LikertStudy, intervals: str) -> Iterator[Table]:
     rows = {"images with a verdict": points.ranks, "all, without a verdict as 0": points.ranks_of_all}
     ranks = {name: ranks for name, ranks in rows.items() if ranks is not None and ranks.spearman.n}
-    if not any(rank.spearman.value is not None for rank in ranks.values()):
-        return None
-    return build_table(
+    if all(rank.spearman.value is None for rank in ranks.values()):
+        return
+    yield build_table(
         "Rank correlation of the judge's scores and the mean ratings of images",
         f"Over single images, {intervals} by a jackknife over items. Kendall's is tau-b.",
         ("", Column("Spearman", align="right"), Column("Kendall", align="right"), *count_columns("n", "left out")),
         (
-            (
-                *(name, format_thousandths(rank.spearman), format_thousandths(rank.kendall)),
-                *(rank.spearman.n, rank.spearman.left_out),
-            )
+            (name, *map(format_estimate, (rank.spearman, rank.kendall)), rank.spearman.n, rank.spearman.left_out)
             for name, rank in ranks.items()
         ),
         "result",
@@ -252,35 +249,39 @@ def _build_likert_tables(points: LikertStudy, level: str, intervals: str) -> Ite
     )
 
 
-def vote_study_rows(study: VoteStudy) -> Iterator[dict[str, object]]:
+def vote_study_rows(study: VoteStudy) -> Iterator[Row]:
     """Yield the CSV rows of a study of votes or Likert ratings."""
     for name, panel in _list_panels(study):
         yield from panel_rows(panel, name)
     steps = "whole images and all questions"
+    figures = (
+        ("same in both steps", "agreement", ""),
+        ("yes, then no", "yes_then_no", ""),
+        ("no, then yes", "no_then_yes", ""),
+    )
     for level, part in [(None, study.divergence), *study.divergence_by_level.items()]:
         if part is not None:
-            yield figure_row("same in both steps", part.agreement, of=steps, level=level)
-            yield figure_row("yes, then no", part.yes_then_no, of=steps, level=level)
-            yield figure_row("no, then yes", part.no_then_yes, of=steps, level=level)
+            yield from figure_rows(part, figures, of=steps, level=level)
     for rater, levels in study.divergence_by_rater.items():
         for level, part in levels.items():
-            yield figure_row("same in both steps", part.agreement, of=steps, first=rater, level=level)
+            yield from figure_rows(part, figures[:1], of=steps, first=rater, level=level)
     if study.points is not None:
         yield from _likert_rows(study.points)
 
 
-def _likert_rows(points: LikertStudy) -> Iterator[dict[str, object]]:
-    yield figure_row("Cronbach's alpha of people", points.cronbach, of="five points")
-    yield figure_row("Krippendorff's alpha of people", points.alpha, of="five points")
+def _likert_rows(points: LikertStudy) -> Iterator[Row]:
+    alphas = (("Cronbach's alpha of people", "cronbach", ""), ("Krippendorff's alpha of people", "alpha", ""))
+    yield from figure_rows(points, alphas, of="five points")
+    correlations = (
+        ("Spearman's correlation of scores and ratings", "spearman", ""),
+        ("Kendall's tau-b of scores and ratings", "kendall", ""),
+    )
     for unit, ranks in (("pictures", points.ranks), ("pictures, unscored as 0", points.ranks_of_all)):
         if ranks is not None:
-            pair = {"of": unit, "first": MAJORITY, "second": JUDGE}
-            yield figure_row("Spearman's correlation of scores and ratings", ranks.spearman, **pair)
-            yield figure_row("Kendall's tau-b of scores and ratings", ranks.kendall, **pair)
-    for mean in points.means:
-        part = {"of": "five points", "run": mean.run, "level": mean.level, "n": mean.ratings}
-        yield figure_row("mean rating", Estimate(mean.mean, mean.interval), **part)
+            yield from figure_rows(ranks, correlations, of=unit, first=MAJORITY, second=JUDGE)
+    for run, level, mean, interval, number_of_ratings in points.means:
+        part = {"of": "five points", "run": run, "level": level, "n": number_of_ratings}
+        yield figure_row("mean rating", Estimate(mean, interval), **part)
     ratings = sum(points.histogram.values())
     for rating, count in points.histogram.items():
-        share = {"value": count / ratings, "n": ratings}
-        yield {"figure": "share of ratings", "of": "five points", "kind": str(rating), **share}
+        yield figure_row("share of ratings", count / ratings, of="five points", kind=str(rating), n=ratings)

@@ -17,7 +17,7 @@ from formalimg._util.io import atomic_write
 from formalimg._util.record_files import TableRecord, iterate_table
 from formalimg.benchmarks.record import free_name
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.importing.answer_files import ANSWER_NAMES, describe_source, read_name, read_sample
+from formalimg.human_eval.importing.answers import ANSWER_NAMES, describe_source, read_name, read_sample
 from formalimg.human_eval.study_builder import write_rated_study
 from formalimg.reports.tables.data_formats import csv_text
 from formalimg.runs.reader import StoredRun
@@ -88,8 +88,7 @@ def _parse_rating(row: TableRecord) -> ImportedRating | None:
     return ImportedRating(model, sys.intern(item), sample, sys.intern(rater), points)
 
 
-RatedImage: TypeAlias = tuple[str, str, int]
-"""A rated image: the name of its run folder, its item and its sample."""
+RatedImage: TypeAlias = tuple[str, str, int]  # A rated image: the name of its run folder, its item and its sample
 
 
 @dataclass(frozen=True)

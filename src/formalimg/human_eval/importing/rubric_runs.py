@@ -18,15 +18,17 @@ from formalimg._util.record_files import TableRecord, read_table
 from formalimg._util.text import truncate
 from formalimg.benchmarks.record import free_name
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.importing.answer_files import (
+from formalimg.human_eval.importing.answers import (
     ANSWER_NAMES,
+    ImportedRun,
+    ImportedRuns,
     describe_source,
     file_mark,
     find_item,
     read_name,
     read_sample,
+    split_by_model,
 )
-from formalimg.human_eval.importing.answer_runs import ImportedRun, ImportedRuns, split_by_model
 from formalimg.judges.base import LoadedImage
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.folder.file_matching import is_any_image
@@ -47,19 +49,14 @@ RUBRIC_NAMES = {
 }
 """The names under which each field is found, the first that is there."""
 
-LEAST, MOST = 1, 5
-"""The scale of a criterion."""
-
-PASS_FROM = 4
-"""An image passes if each criterion that applies has this rating or a higher one."""
-
+LEAST, MOST = 1, 5  # The scale of a criterion
+PASS_FROM = 4  # An image passes if each criterion that applies has this rating or a higher one
 NOT_APPLICABLE = ("n/a", "na", "not applicable", "-", "–")
 _MODEL = "imported"
 _MAX_CRITERIA, _MAX_ROWS = 50, 500_000
 _MAX_NOTE = 2_000
 
-_ImageKey: TypeAlias = tuple[str, str, int]
-"""An image by the model, the item and the sample."""
+_ImageKey: TypeAlias = tuple[str, str, int]  # An image by the model, the item and the sample
 
 
 class RubricVerdict(NamedTuple):
@@ -131,7 +128,6 @@ def _is_criterion(column: str, rows: Sequence[TableRecord]) -> bool:
 
 
 def _parse_verdict(row: TableRecord, criteria: Sequence[str]) -> RubricVerdict | None:
-    """Parse the verdict in a record; None if it does not identify the judge and the image."""
     item, judge = row.text(RUBRIC_NAMES["item"]), read_name(row, RUBRIC_NAMES["judge"])
     sample = read_sample(row, RUBRIC_NAMES["sample"])
     if not item or not judge or sample is None:
@@ -230,7 +226,6 @@ def _write_run(
     path: Path,
     made_with: str,
 ) -> None:
-    """Write the verdicts of one judge to a run folder, along with the images if their files are given."""
     if files is None:
         write_imported_run(folder, model, judge, images, verdicts, describe_source(path), made_with)
         return
@@ -282,7 +277,6 @@ class RubricJudge:
 
 
 def _find_file(folder: Path, model: str, item: str, sample: int) -> Path:
-    """Find the file of an image in the folder named after its model, with or without the provider."""
     short = model.rpartition("/")[2]
     stems = [f"{item}-{sample}", f"{item}_{sample}", *([item] if sample == 0 else [])]
     for name in dict.fromkeys((short, free_name(model, ()))):

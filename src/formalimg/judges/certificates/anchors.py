@@ -38,19 +38,16 @@ from formalimg.judges.certificates.measurement import (
     utc_now,
 )
 from formalimg.judges.observations import served_models
-from formalimg.models.spending import Spending
-from formalimg.stats.drift import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
+from formalimg.models.pricing import Spending
+from formalimg.stats.judge_error import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
 from formalimg.types import Item, Judge, Setting, Unscored
 
 ANCHOR_FILE = "anchor.json"
 _LOCK_FILE = "lock"
 _FORMAT, _VERSION = "formalimg anchor", 1
 _MAX_BYTES = 50_000_000
-_FAILED = "failed"
-"""The answer of a call that failed: none."""
-
-_Question = tuple[Item[Any], bytes, str]
-"""An item, a drawing of it as a file, and the part that was flipped."""
+_FAILED = "failed"  # The answer of a call that failed: none
+_Question = tuple[Item[Any], bytes, str]  # An item, a drawing of it as a file, and the part that was flipped
 
 
 @dataclass(frozen=True)
@@ -150,11 +147,8 @@ def look_again(
     with _lock_folder(folder):
         anchor = read_anchor(folder)
         if (anchor.judge, dict(anchor.settings)) != (judge.name, dict(judge.settings)):
-            different = sorted(
-                name
-                for name in {*anchor.settings, *judge.settings}
-                if anchor.settings.get(name) != judge.settings.get(name)
-            )
+            names = sorted({*anchor.settings, *judge.settings})
+            different = [name for name in names if anchor.settings.get(name) != judge.settings.get(name)]
             raise FormalimgError(
                 f"{folder} holds answers of {anchor.judge}, not of {judge.name} with these settings "
                 f"({', '.join(different) or 'another name'}): name that judge, or another folder"
@@ -175,7 +169,6 @@ def look_again(
 
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """Lock the folder, so that concurrent checks do not overwrite each other."""
     read_anchor(folder)  # nothing is written to a folder that is none
     with ExitStack() as stack:
         try:
@@ -212,16 +205,15 @@ def anchor_text(anchor: AnchorSet) -> str:
             f"{anchor.judge}: anchor set of {len(anchor.images)} images, {noise} of its answers changed when asked "
             "twice; the same command asks again later"
         )
-    last = anchor.looks[-1]
+    last, since = anchor.looks[-1], anchor.date[:10]
     served = f", served by {', '.join(last.served)}" if last.served and last.served != anchor.served else ""
     look = f"look {len(anchor.looks)}: {last.changed} of {last.asked} answers changed{served} (at first {noise})"
-    if evidence.alarm:
-        return (
-            f"{anchor.judge} has changed since {anchor.date[:10]}: {look}, e = {evidence.highest:.3g}, from "
-            f"{DRIFT_ALARM:g} on it is certain enough: "
-            "certify it again, and judge again what is compared with earlier verdicts"
-        )
-    return f"{anchor.judge}: no sign of a change since {anchor.date[:10]}, {look}, e = {evidence.e:.3g}"
+    if not evidence.alarm:
+        return f"{anchor.judge}: no sign of a change since {since}, {look}, e = {evidence.e:.3g}"
+    return (
+        f"{anchor.judge} has changed since {since}: {look}, e = {evidence.highest:.3g}, from {DRIFT_ALARM:g} on it is "
+        "certain enough: certify it again, and judge again what is compared with earlier verdicts"
+    )
 
 
 def _load_question(folder: Path, image: AnchorImage, items: Mapping[str, Item[Any]]) -> _Question:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from formalimg._util.io import read_plain_bytes
 from formalimg._util.strict_json import loads_strict
@@ -20,26 +20,19 @@ from formalimg.stats.intervals import clopper_pearson
 from formalimg.stats.judge_error import ErrorRates
 from formalimg.stats.observations import Interval
 from formalimg.stats.permutation import errors_to_notice, fisher_lower, power_to_notice
-from formalimg.types import Benchmark, Setting
+from formalimg.types import Setting
 
 FORMAT = "formalimg certificate"
 VERSION = 2
-_OLD_VERSION = 1
-"""Its findings said nothing of what was not measured: they are made anew from its counts."""
+_OLD_VERSION = 1  # Its findings do not say what is not measured: they are derived again from its counts
 MAX_BYTES = 10_000_000
 MAX_SCENES = 1_000_000
 
-MIN_ANSWERS = 8
-"""A kind, predicate or other group with fewer answers about what is true, or what is false, is not measured."""
-FALSE_FINDINGS = 0.05
-"""The chance that the certificate of a judge with the same few errors everywhere names any fault, at most."""
-POWER = 0.9
-"""The power with which a fault of the stated size is found."""
-HIGH = 0.9
-"""A share above it is never called weak."""
-
-_MAX_WORDS = 30
-"""So many predicates are listed, the most often flipped; a file has all."""
+MIN_ANSWERS = 8  # A group with fewer answers about true, or about false statements is not measured
+FALSE_FINDINGS = 0.05  # The chance of naming any fault of a judge with the same few errors everywhere
+POWER = 0.9  # The power with which a fault of the stated size is found
+HIGH = 0.9  # A share above it is never called weak
+_MAX_WORDS = 30  # The most predicates in the text form, the most often flipped ones; a file has all
 
 
 class CountedShare(NamedTuple):
@@ -66,12 +59,10 @@ class CountedShare(NamedTuple):
     def __str__(self) -> str:
         if self.value is None:
             return "–"
-        low, high = self.interval()
-        return f"{_format_share(self.value)} ({_format_share(low)}–{_format_share(high)})"
-
-
-def _format_share(share: float) -> str:
-    return f"{share:.2f}".removeprefix("0") if share < 0.995 else "1.00"
+        share, low, high = (
+            f"{number:.2f}".removeprefix("0") if number < 0.995 else "1.00" for number in (self.value, *self.interval())
+        )
+        return f"{share} ({low}–{high})"
 
 
 @dataclass(frozen=True)
@@ -142,12 +133,12 @@ class JudgeCertificate:
     scenes: int  # the number of items, each drawn as it should be and with one part flipped
     seed: int  # which items were drawn, and what was flipped
     images: int  # the number of images that the judge was shown
-    # the number of drawings without a verdict, by reason, before anything was changed that must not matter
+    # the number of drawings without a verdict, by reason, before any nuisance
     unscored: Mapping[str, int]
     # answers about the flipped parts and whole images; with empty ones for kinds and predicates of the suite that
     # were never flipped
     counts: tuple[AnswerCounts, ...]
-    nuisances: tuple[InvarianceCounts, ...]  # what became of answers when something changed that must not matter
+    nuisances: tuple[InvarianceCounts, ...]  # how answers changed under nuisances
     findings: tuple[str, ...] = ()  # the faults that the counts show, and what is not measured, in words
     settings: Mapping[str, Setting] = field(default_factory=dict)  # the settings of the judge
     served: tuple[str, ...] = ()  # the ids of the models that answered, as far as the provider says
@@ -198,20 +189,21 @@ class JudgeCertificate:
         """Convert the certificate to JSON-compatible data, with intervals and detectable error rates."""
         names = ("date", "made_with", "judge", "served", "protocol", "settings", "suite", "scenes", "seed", "images")
         stored = {name: getattr(self, name) for name in (*names, "unscored")}
+        counts = []
+        for group in self.counts:
+            row = vars(group).copy()
+            for name in ("sensitivity", "specificity"):
+                share: CountedShare = getattr(group, name)
+                row |= {name: share.value, f"{name}_interval": list(share.interval()) if share.whole else None}
+            counts.append(row | {"found_from": detectable_error(self, group) if group in self.groups else None})
         return {
             "format": FORMAT,
             "version": VERSION,
             **{name: list(value) if isinstance(value, tuple) else value for name, value in stored.items()},
             "power": POWER,
             "false_findings": FALSE_FINDINGS,
-            "counts": [
-                vars(counts)
-                | _share_fields("sensitivity", counts.sensitivity)
-                | _share_fields("specificity", counts.specificity)
-                | {"found_from": detectable_error(self, counts) if counts in self.groups else None}
-                for counts in self.counts
-            ],
-            "nuisances": [vars(counts) | {"stayed": counts.stayed.part} for counts in self.nuisances],
+            "counts": counts,
+            "nuisances": [vars(row) | {"stayed": row.stayed.part} for row in self.nuisances],
             "not_measured": self.not_measured,
             "findings": list(self.findings),
         }
@@ -239,65 +231,59 @@ class JudgeCertificate:
         return replace(certificate, findings=find_faults(certificate))
 
     def _check_counts(self) -> None:
-        """Raise an error if the counts are inconsistent."""
+        """Raise `ValueError` if the counts are inconsistent."""
         pairs = [share for counts in self.counts for share in (counts.sensitivity, counts.specificity)]
         changes = [count for row in self.nuisances for count in (row.to_yes, row.to_no, row.unscored)]
         totals = [*(share.whole for share in pairs), *(counts.asked for counts in self.nuisances)]
         numbers = [self.scenes, self.seed, self.images, *self.unscored.values(), *changes, *totals]
-        if min(*numbers, *(share.part for share in pairs)) < 0:
-            raise ValueError("it has a negative count")
-        if any(share.part > share.whole for share in pairs):
-            raise ValueError("it has more answers of one kind than answers")
-        if any(counts.stayed.part < 0 for counts in self.nuisances):
-            raise ValueError("it has more changed answers than answers")
-        if sum(self.unscored.values()) > 2 * self.scenes:
-            raise ValueError("it has more drawings without a verdict than drawings")
-        if max(totals, default=0) > self.scenes:
-            raise ValueError("it has more answers than scenes")
-        if self.scenes > MAX_SCENES:
-            raise ValueError(f"it has more than {MAX_SCENES:,} scenes")
+        problems = {
+            "a negative count": min(*numbers, *(share.part for share in pairs)) < 0,
+            "more answers of one kind than answers": any(share.part > share.whole for share in pairs),
+            "more changed answers than answers": any(counts.stayed.part < 0 for counts in self.nuisances),
+            "more drawings without a verdict than drawings": sum(self.unscored.values()) > 2 * self.scenes,
+            "more answers than scenes": max(totals, default=0) > self.scenes,
+            f"more than {MAX_SCENES:,} scenes": self.scenes > MAX_SCENES,
+        }
+        for problem, is_found in problems.items():
+            if is_found:
+                raise ValueError(f"it has {problem}")
 
     def __str__(self) -> str:
         """Format the certificate as tables of sensitivity, specificity and invariance, followed by the findings."""
         served = f" (served by {', '.join(self.served)})" if self.served else ""
         words = sorted(self.groups[len(self.by("kind")) :], key=lambda counts: -counts.false)[:_MAX_WORDS]
-        listed = [self.whole, self.clauses, *self.by("kind"), *words]
-        listed += [counts for dimension in ("level", "size", "objects") for counts in self.by(dimension)]
-        reasons = ", ".join(f"{reason}: {count}" for reason, count in self.unscored.items())
+        groups = [self.whole, self.clauses, *self.by("kind"), *words]
+        groups += [counts for dimension in ("level", "size", "objects") for counts in self.by(dimension)]
         unscored = self.unscored_share
-        without = f"without a verdict: {unscored.part} of {unscored.whole} drawings"
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in self.unscored.items())
+        changes = [
+            (f"{row.nuisance}, {row.about}", row.asked, row.stayed, row.to_yes, row.to_no, row.unscored)
+            for row in self.nuisances
+        ]
         return "\n".join(
             [
                 f"{self.judge}{served}: {self.scenes} scenes of {self.suite}, each with one clause flipped, "
                 f"seed {self.seed}",
                 *align_columns(
                     ("asked about", "true", "sensitivity", "false", "specificity", "found from"),
-                    *(self._row(counts) for counts in listed),
+                    *map(self._row, groups),
                 ),
                 f"found from: the error rate in this group that is named with a power of {POWER:g}, of a judge that is "
                 f"right elsewhere; all tests together name a fault of a good judge with a chance of "
                 f"{100 * FALSE_FINDINGS:g} %",
                 "",
-                *align_columns(
-                    ("must not matter", "asked", "stayed", "to yes", "to no", "unscored"),
-                    *(
-                        (f"{row.nuisance}, {row.about}", row.asked, row.stayed, row.to_yes, row.to_no, row.unscored)
-                        for row in self.nuisances
-                    ),
-                ),
+                *align_columns(("must not matter", "asked", "stayed", "to yes", "to no", "unscored"), *changes),
                 "",
-                f"{without} ({reasons})" if reasons else without,
+                f"without a verdict: {unscored.part} of {unscored.whole} drawings{f' ({reasons})' if reasons else ''}",
                 *(f"- {finding}" for finding in self.findings),
             ]
         )
 
     def _row(self, counts: AnswerCounts) -> tuple[object, ...]:
-        """Return the table row for one group of answers."""
-        suite = get_suite(self.suite)
         label = {
             "image": "whole image",
-            "clause": f"the flipped {suite.terms.part}",
-            "level": f"  {level_label(suite, counts.value)}",
+            "clause": f"the flipped {get_suite(self.suite).terms.part}",
+            "level": f"  {level_label(self.suite, counts.value)}",
             "size": f"  smallest object {counts.value}",
             "objects": f"  {counts.value} objects",
         }.get(counts.by, f"  {counts.value}")
@@ -313,14 +299,11 @@ def align_columns(*rows: Sequence[object]) -> list[str]:
     return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in cells]
 
 
-def _share_fields(name: str, share: CountedShare) -> dict[str, object]:
-    return {name: share.value, f"{name}_interval": list(share.interval()) if share.whole else None}
-
-
-def level_label(suite: Benchmark, level: str) -> str:
+def level_label(suite: str, level: str) -> str:
     """Return the display name of a level, such as `K 3`."""
-    names = {str(number): name for number, name in suite.level_names.items()}
-    return names.get(level, f"{suite.level} {level}")
+    benchmark = get_suite(suite)
+    names = {str(number): name for number, name in benchmark.level_names.items()}
+    return names.get(level, f"{benchmark.level} {level}")
 
 
 def read_certificate(path: Path) -> JudgeCertificate:
@@ -357,24 +340,9 @@ def detectable_error(certificate: JudgeCertificate, counts: AnswerCounts) -> flo
     return next((rate for rate in rates if errors and power_to_notice(rate, counts.false, errors) >= POWER), None)
 
 
-class CertifiedErrors(NamedTuple):
-    """Error rates of a judge with their exact confidence intervals."""
-
-    rates: ErrorRates  # the rates, as `tipping_point` takes them
-    false_pass: Interval  # the interval of the rate at which wrong drawings pass
-    false_fail: Interval  # the interval of the rate at which right drawings fail
-
-
-def certified_errors(
-    certificate: JudgeCertificate, about: Literal["image", "clause"] = "image", confidence: float = 0.95
-) -> CertifiedErrors | None:
-    """Return the false-pass and false-fail rates of a judge, or None if there are too few answers."""
-    counts = certificate.whole if about == "image" else certificate.clauses
+def certified_errors(certificate: JudgeCertificate) -> ErrorRates | None:
+    """Return the rates at which a judge passes wrong and fails correct images, or None if there are too few answers."""
+    counts = certificate.whole
     if not counts.is_measured:
         return None
-    false_pass, false_fail = counts.yes_to_false, CountedShare(counts.true - counts.yes_to_true, counts.true)
-    return CertifiedErrors(
-        ErrorRates(false_pass.part / false_pass.whole, false_fail.part / false_fail.whole),
-        false_pass.interval(confidence),
-        false_fail.interval(confidence),
-    )
+    return ErrorRates(counts.yes_to_false.part / counts.false, (counts.true - counts.yes_to_true) / counts.true)

@@ -5,9 +5,8 @@ A fault is named if it is large and chance is no explanation for it, at the leve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.judges.certificates.certificate import (
     HIGH,
     AnswerCounts,
@@ -17,7 +16,7 @@ from formalimg.judges.certificates.certificate import (
     level_label,
     significance_level,
 )
-from formalimg.judges.certificates.nuisances import AGAIN, TEXT
+from formalimg.judges.certificates.scene_changes import AGAIN, TEXT
 from formalimg.logic.vocabulary import vocabulary
 
 _LOW = 0.1
@@ -59,35 +58,38 @@ _WORDS = {
 }
 """What kinds and predicates are called."""
 
-_Phrase = Callable[[str, AnswerCounts, AnswerCounts], str]
-"""Formats the fault of groups, from their names, their counts, and those of all others."""
-
 
 def find_faults(certificate: JudgeCertificate) -> tuple[str, ...]:
-    """Describe the faults that a certificate shows, followed by the groups with too few answers.
-
-    That there is no fault is said only of what is measured.
-    """
+    """Describe the faults that a certificate shows, followed by the groups with too few answers."""
     level = significance_level(certificate)
-    general = list(_general_faults(certificate))
-    faults = [*_find_unscored_faults(certificate, level), *general]
-    if not general:
-        faults += _rate_faults(certificate, level)
+    confidence = 1 - 2 * level  # of two-sided intervals whose ends are one-sided tests at this level
+    whole, unscored = certificate.whole, certificate.unscored_share
+    faults = []
+    if unscored.whole and unscored.part == unscored.whole:
+        faults.append(f"gives no verdict at all: {unscored.part} of {unscored.whole} drawings are unscored")
+    elif unscored.interval(confidence).low > _MUCH_UNSCORED:
+        percent = f"{100 * (unscored.value or 0.0):.0f} %"
+        faults.append(f"unscored {percent}: {unscored.part} of {unscored.whole} drawings have no verdict")
+    general = _general_fault(certificate)
+    if general:
+        faults.append(general)
+    else:
+        if whole.sensitivity.interval(confidence).high < HIGH:
+            faults.append(f"often fails images that show everything: sensitivity {whole.sensitivity}")
+        if whole.specificity.interval(confidence).high < HIGH:
+            faults.append(f"often passes images in which something is false: specificity {whole.specificity}")
         faults += _group_faults(certificate, level) or _place_faults(certificate, level)
-    faults += _invariance_faults(certificate, level)
+    faults += _invariance_faults(certificate, confidence)
     names = {group.value: _group_name(certificate, group) for group in certificate.groups}
     few = ", ".join(f"{names.get(value, value)} ({count})" for value, count in certificate.not_measured.items())
     rest = [f"not measured: {few}"] if few else []
-    return (*faults, *rest) if faults else ("; ".join([_format_all_clear(certificate), *rest]),)
-
-
-def _format_all_clear(certificate: JudgeCertificate) -> str:
-    """Describe a certificate in which no fault was found."""
-    names = dict.fromkeys(_group_name(certificate, group) for group in certificate.groups if group.is_measured)
-    names |= dict.fromkeys(counts.nuisance for counts in certificate.nuisances if counts.is_measured)
-    if not names:
-        return f"nothing is measured with {certificate.scenes} scenes: give more"
-    return f"no fault found in {', '.join(names)} (of whole images, {_format_shares(certificate.whole)})"
+    if faults:
+        return (*faults, *rest)
+    measured = dict.fromkeys(names[group.value] for group in certificate.groups if group.is_measured)
+    measured |= dict.fromkeys(counts.nuisance for counts in certificate.nuisances if counts.is_measured)
+    all_clear = f"no fault found in {', '.join(measured)} (of whole images, {_format_shares(whole)})"
+    nothing = f"nothing is measured with {certificate.scenes} scenes: give more"
+    return ("; ".join([all_clear if measured else nothing, *rest]),)
 
 
 def _format_shares(counts: AnswerCounts) -> str:
@@ -95,7 +97,6 @@ def _format_shares(counts: AnswerCounts) -> str:
 
 
 def _group_name(certificate: JudgeCertificate, counts: AnswerCounts) -> str:
-    """Return the display name of a kind or predicate."""
     if counts.by == "word":
         return _WORDS.get(counts.value, counts.value)
     colors = vocabulary("natural").words["color"]
@@ -107,38 +108,22 @@ def _group_name(certificate: JudgeCertificate, counts: AnswerCounts) -> str:
 # --- faults
 
 
-def _find_unscored_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
-    share = certificate.unscored_share
-    if share.whole and share.part == share.whole:
-        yield f"gives no verdict at all: {share.part} of {share.whole} drawings are unscored"
-    elif share.interval(_interval_confidence(level)).low > _MUCH_UNSCORED:
-        percent = f"{100 * (share.value or 0.0):.0f} %"
-        yield f"unscored {percent}: {share.part} of {share.whole} drawings have no verdict"
-
-
-def _interval_confidence(level: float) -> float:
-    """Return the confidence of a two-sided interval whose ends are one-sided tests at `level`."""
-    return 1 - 2 * level
-
-
-def _general_faults(certificate: JudgeCertificate) -> Iterator[str]:
-    """Yield a fault that affects all answers, such as answering yes to almost everything."""
+def _general_fault(certificate: JudgeCertificate) -> str:
+    """Return a fault that affects all answers, such as answering yes to almost everything, or an empty string."""
     clauses = certificate.clauses
     for counts, subject in ((clauses, "almost everything"), (certificate.whole, "almost every image")):
-        for answer, low, high in (
-            ("yes", counts.specificity, counts.sensitivity),
-            ("no", counts.sensitivity, counts.specificity),
-        ):
+        shares = (counts.specificity, counts.sensitivity)
+        for answer, (low, high) in (("yes", shares), ("no", shares[::-1])):
             if low.value is None or high.value is None:
                 continue
             if low.value <= _LOW and low.interval().high < 0.5 and high.value >= HIGH and high.interval().low > 0.5:
-                yield f"answers {answer} to {subject}: {_format_shares(counts)}"
-                return
+                return f"answers {answer} to {subject}: {_format_shares(counts)}"
     if clauses.is_measured and _is_at_chance(clauses):
-        yield (
+        return (
             f"cannot tell true from false, no better than chance: says yes to {clauses.yes_to_true} of {clauses.true} "
             f"true clauses and to {clauses.yes_to_false.part} of {clauses.false} false ones"
         )
+    return ""
 
 
 def _is_at_chance(counts: AnswerCounts) -> bool:
@@ -148,15 +133,6 @@ def _is_at_chance(counts: AnswerCounts) -> bool:
     return is_possible and right - wrong <= _NO_SKILL
 
 
-def _rate_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
-    """Yield faults for low sensitivity or specificity on whole images."""
-    whole, confidence = certificate.whole, _interval_confidence(level)
-    if whole.sensitivity.interval(confidence).high < HIGH:
-        yield f"often fails images that show everything: sensitivity {whole.sensitivity}"
-    if whole.specificity.interval(confidence).high < HIGH:
-        yield f"often passes images in which something is false: specificity {whole.specificity}"
-
-
 def _group_faults(certificate: JudgeCertificate, level: float) -> list[str]:
     """Describe the kinds and predicates with significantly lower sensitivity or specificity than the rest."""
     faults: list[str] = []
@@ -164,19 +140,21 @@ def _group_faults(certificate: JudgeCertificate, level: float) -> list[str]:
     reported: list[AnswerCounts] = []
     words = [group for group in certificate.groups if group.by == "word"]
     for groups, rivals in ((certificate.by("kind"), certificate.by("kind")), (words, certificate.by("word"))):
-        by_phrase: dict[_Phrase, list[AnswerCounts]] = {}
+        by_fault: dict[str, list[AnswerCounts]] = {}
         for counts in groups:
             rest = _sum_counts(rival for rival in rivals if rival is not counts)
             if counts.is_measured and _group_name(certificate, counts) not in named and _is_weak(counts, rest, level):
-                by_phrase.setdefault(_choose_phrase(counts), []).append(counts)
-        for phrase, weak in by_phrase.items():
+                is_blind = (counts.sensitivity.value or 0.0) <= _NO_SKILL
+                fault = ("does not find" if is_blind else "does not see") if _is_at_chance(counts) else "weak"
+                by_fault.setdefault(fault, []).append(counts)
+        for fault, weak in by_fault.items():
             rest = _sum_counts(rival for rival in rivals if rival not in weak)
             # Predicates of one fault share a line, unless it would say of all what was said of their kind.
             for alike in [weak] if groups is words else [[counts] for counts in weak]:
                 names = list(dict.fromkeys(_group_name(certificate, counts) for counts in alike))
                 total = _sum_counts(alike)
                 if total not in reported:
-                    faults.append(phrase(_join_names(names), total, rest))
+                    faults.append(_format_fault(fault, _join_names(names), total, rest))
                 reported.append(total)
                 named.update(names)
         if _COLORS in named:
@@ -188,50 +166,29 @@ def _is_weak(counts: AnswerCounts, rest: AnswerCounts, level: float) -> bool:
     return counts.sensitivity.is_lower(rest.sensitivity, level) or counts.specificity.is_lower(rest.specificity, level)
 
 
-def _choose_phrase(counts: AnswerCounts) -> _Phrase:
-    """Return the function that describes the fault of a weak group."""
-    if not _is_at_chance(counts):
-        return _format_weak
-    return _format_not_found if (counts.sensitivity.value or 0.0) <= _NO_SKILL else _format_not_seen
-
-
-def _format_not_seen(names: str, counts: AnswerCounts, rest: AnswerCounts) -> str:
-    return (
-        f"does not see {names}, at chance: says yes to {counts.yes_to_true} of {counts.true} true ones and to "
-        f"{counts.yes_to_false.part} of {counts.false} false ones"
-    )
-
-
-def _format_not_found(names: str, counts: AnswerCounts, rest: AnswerCounts) -> str:
-    return (
-        f"does not find {names}: says yes to {counts.yes_to_true} of {counts.true} true ones and no to "
-        f"{counts.no_to_false} of {counts.false} false ones"
-    )
-
-
-def _format_weak(names: str, counts: AnswerCounts, rest: AnswerCounts) -> str:
-    shares = (
-        ("sensitivity", counts.sensitivity, rest.sensitivity),
-        ("specificity", counts.specificity, rest.specificity),
-    )
+def _format_fault(fault: str, names: str, counts: AnswerCounts, rest: AnswerCounts) -> str:
+    yes = f"says yes to {counts.yes_to_true} of {counts.true} true ones"
+    if fault == "does not see":
+        return f"{fault} {names}, at chance: {yes} and to {counts.yes_to_false.part} of {counts.false} false ones"
+    if fault == "does not find":
+        return f"{fault} {names}: {yes} and no to {counts.no_to_false} of {counts.false} false ones"
     lower = [
         f"{word} {share}, elsewhere {elsewhere}"
-        for word, share, elsewhere in shares
+        for word, share, elsewhere in (
+            ("sensitivity", counts.sensitivity, rest.sensitivity),
+            ("specificity", counts.specificity, rest.specificity),
+        )
         if (share.value or 0.0) <= min(HIGH, elsewhere.value or 0.0)
     ]
-    return f"{names} weak: {_join_names(lower)}"
+    return f"{names} {fault}: {_join_names(lower)}"
 
 
 def _join_names(names: Sequence[str]) -> str:
-    """Join names with commas, and with "and" before the last."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _place_faults(certificate: JudgeCertificate, level: float) -> list[str]:
-    """Describe faults for small objects, many objects or high levels.
-
-    Where a kind or predicate is weak this is not asked: it may be frequent there.
-    """
+    """Describe faults for small objects, many objects or high levels."""
     phrases = {
         "size": "where the smallest object has {} thousandths of the image",
         "objects": "with {} objects",
@@ -243,8 +200,8 @@ def _place_faults(certificate: JudgeCertificate, level: float) -> list[str]:
         for counts in groups:
             rest = _sum_counts(group for group in groups if group is not counts)
             if counts.is_measured and _is_weak(counts, rest, level):
-                value = level_label(get_suite(certificate.suite), counts.value) if by == "level" else counts.value
-                faults.append(_format_weak(f"{phrase.format(value)},", counts, rest))
+                value = level_label(certificate.suite, counts.value) if by == "level" else counts.value
+                faults.append(_format_fault("weak", f"{phrase.format(value)},", counts, rest))
     return faults
 
 
@@ -256,37 +213,31 @@ def _sum_counts(groups: Iterable[AnswerCounts]) -> AnswerCounts:
 # --- what must not matter
 
 
-def _invariance_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
+def _invariance_faults(certificate: JudgeCertificate, confidence: float) -> Iterator[str]:
     """Yield faults for answers that change on a repeated query or under a nuisance.
 
     Of verdicts and clauses, those are named that change more. Noise changes as many answers to yes as to no, but may be
     stronger where a part is flipped. A text is in such drawings alone, so it is named only if answers change one way.
     """
-    by_name: dict[str, list[InvarianceCounts]] = {}
-    for counts in certificate.nuisances:
-        by_name.setdefault(counts.nuisance, []).append(counts)
-    repeats = [counts for counts in by_name.pop(AGAIN, []) if counts.asked]
-    noise = max((counts.changed.interval().high for counts in repeats), default=0.0)
-    worst = _most_changed(repeats)
-    if worst is not None and worst.changed.interval(_interval_confidence(level)).low > _MUCH_CHANGED:
-        yield f"noisy: {worst.changed.part} of {worst.asked} answers changed when asked again"
-    for name, group in by_name.items():
-        worst = _most_changed([counts for counts in group if counts.is_measured])
-        if worst is None or (name == TEXT and _is_two_way(worst, level)):
+    noise = 0.0
+    names = dict.fromkeys(counts.nuisance for counts in certificate.nuisances)
+    for name in sorted(names, key=AGAIN.__ne__):
+        rows = [counts for counts in certificate.nuisances if counts.nuisance == name and counts.asked]
+        if name == AGAIN:
+            noise = max((counts.changed.interval().high for counts in rows), default=0.0)
+        else:
+            rows = [counts for counts in rows if counts.is_measured]
+        worst = max(rows, key=lambda counts: counts.changed.value or 0.0, default=None)
+        if worst is None:
             continue
-        if worst.changed.interval(_interval_confidence(level)).low > max(noise, _MUCH_CHANGED):
-            yield _format_invariance_fault(worst)
-
-
-def _most_changed(counts: Sequence[InvarianceCounts]) -> InvarianceCounts | None:
-    return max(counts, key=lambda row: row.changed.value or 0.0, default=None)
-
-
-def _is_two_way(counts: InvarianceCounts, level: float) -> bool:
-    """Return whether changes to yes and changes to no are about equally frequent, up to chance."""
-    changed = counts.to_yes + counts.to_no
-    ways = [CountedShare(count, changed) for count in (counts.to_yes, counts.to_no)]
-    return counts.unscored <= changed and all(share.interval(_interval_confidence(level)).low <= 0.5 for share in ways)
+        lowest = worst.changed.interval(confidence).low
+        if name == AGAIN and lowest > _MUCH_CHANGED:
+            yield f"noisy: {worst.changed.part} of {worst.asked} answers changed when asked again"
+        elif name != AGAIN and lowest > max(noise, _MUCH_CHANGED):
+            flips = worst.to_yes + worst.to_no
+            ways = [CountedShare(count, flips).interval(confidence).low <= 0.5 for count in (worst.to_yes, worst.to_no)]
+            if name != TEXT or worst.unscored > flips or not all(ways):
+                yield _format_invariance_fault(worst)
 
 
 def _format_invariance_fault(counts: InvarianceCounts) -> str:

@@ -26,30 +26,28 @@ from formalimg.drawing.layout import solve_drawn
 from formalimg.drawing.scene import DrawnScene
 from formalimg.errors import FormalimgError
 from formalimg.judges.certificates.certificate import MIN_ANSWERS
-from formalimg.judges.certificates.nuisances import applicable_nuisances
-from formalimg.judges.certificates.scene_changes import DrawnVocabulary, find_vocabulary, generate_changes
+from formalimg.judges.certificates.scene_changes import (
+    DrawnVocabulary,
+    applicable_nuisances,
+    find_vocabulary,
+    generate_changes,
+)
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.results import SolverLimitError
-from formalimg.types import Benchmark, Item, Judge, Part, Verdict
+from formalimg.types import Item, Judge, Part, Verdict
 
-_MAX_CHANGES = 90
-"""So many changes of a scene are tried."""
-_MAX_CANDIDATES = 6
-"""With so many different clauses to choose from, no more changes are tried."""
-_ARRANGEMENTS = 5
-"""So many arrangements of objects are tried."""
-_JITTER = 8
-"""A clause is flipped only if its answer stays the same when the edges of all boxes move by so much."""
-
+_MAX_CHANGES = 90  # So many changes of a scene are tried
+_MAX_CANDIDATES = 6  # With so many different clauses to choose from, no more changes are tried
+_ARRANGEMENTS = 5  # So many arrangements of objects are tried
+_JITTER = 8  # A clause is flipped only if its answer stays the same when the edges of all boxes move by so much
 _MIN_FLIPS = MIN_ANSWERS + 2
 """Flips that each group gets first: more than needed, because a judge may leave some drawings without a verdict."""
 _MIN_COLOR_FLIPS = 24
 """Flips that colours get before the remaining ones are spread: judges confuse some colours rather than all."""
 _COLORS = ("Has", "HasColor", "color")
-_MAX_MISSES = 24
-"""A group that so many items in a row could not be flipped for is not preferred any more."""
+_MAX_MISSES = 24  # A group that so many items in a row could not be flipped for is not preferred any more
 _TOO_FEW, _TOO_MANY = "too few", "too many"
 
 
@@ -61,10 +59,7 @@ class Group(NamedTuple):
 
 
 def _part_words(item: Item[Any], part: Part) -> tuple[str, ...]:
-    """Return the words under which a part is counted: its only predicate, relation or colour, else its kind.
-
-    A count can be missed in two ways, and which one depends on the flip.
-    """
+    """Return the words under which a part is counted: its only predicate, relation or colour, else its kind."""
     if isinstance(item.spec, FormulaSpec):
         predicates = [name for name in part.about if name != "Is"]
         return ("Is",) if not predicates else (predicates[0],) if len(predicates) == 1 else (part.kind,)
@@ -115,18 +110,16 @@ class FlippedScene:
 
 
 def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None) -> Iterator[FlippedScene]:
-    """Yield items with a correct scene and one with a flipped part, cycling through the levels.
-
-    Items and flips are chosen such that every kind of part and every predicate of the suite gets enough flips, as far
-    as it can be drawn and flipped. The same for the same seed.
-    """
+    """Yield items with a correct scene and one with a flipped part, cycling through the levels."""
     benchmark = get_suite(suite)
     if benchmark.world not in _FIND_SCENE:
         suites = [name for name in suite_names() if get_suite(name).world in _FIND_SCENE]
         raise FormalimgError(f"{suite} has no drawn world to certify a judge by: use one of {', '.join(suites)}")
     rng = Random(f"certificate {suite} {seed}")
     unknown_to = getattr(judge, "unknown_classes", None)
-    words = find_vocabulary(benchmark, _find_unknown_classes(judge, benchmark))
+    unknown_classes = getattr(getattr(judge, "grounder", None), "unknown_classes", lambda classes: ())
+    world = drawable_classes() if benchmark.world == "icons" else tuple(drawn_catalog().classes)
+    words = find_vocabulary(benchmark, unknown_classes(world))
     groups = _groups_of_items(suite)
     quota = _FlipQuota(suite_groups(suite))
     items = [item for item in drawn_items(suite) if unknown_to is None or not unknown_to(item)]
@@ -201,7 +194,6 @@ class _FlipQuota:
         return sorted(map(self.rank, groups))
 
     def count_flip(self, groups: Iterable[Group]) -> None:
-        """Increment the flip count of each group."""
         for group in groups:
             self._flips[group] += 1
             self._misses[group] = 0
@@ -233,14 +225,6 @@ def _order_items(
 # --- scenes
 
 
-def _find_unknown_classes(judge: Judge | None, suite: Benchmark) -> Sequence[str]:
-    """Return the classes of the rendered world that the judge's grounder cannot detect."""
-    unknown = getattr(getattr(judge, "grounder", None), "unknown_classes", None)
-    if unknown is None:
-        return ()
-    return tuple(unknown(drawable_classes() if suite.world == "icons" else tuple(drawn_catalog().classes)))
-
-
 def _find_icon_scene(item: Item[Any], seed: int) -> DrawnScene | None:
     """Return the formula's witness or an arrangement of the item's objects, or None if there is none."""
     if isinstance(item.spec, FormulaSpec):
@@ -259,7 +243,6 @@ def _find_icon_scene(item: Item[Any], seed: int) -> DrawnScene | None:
 
 
 def _solve_scene(item: Item[Any], seed: int) -> DrawnScene | None:
-    """Solve for a scene that the item describes, or return None if there is no renderable one."""
     if undrawable_because(item.spec) is not None:
         return None
     try:

@@ -6,38 +6,109 @@ A grounder for drawings must also refuse images that are not drawings.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import islice
 
-from PIL import Image
+import numpy as np
+from PIL import Image, ImageFilter
 
 from formalimg._util.aio import run_sync
-from formalimg.drawing.icon_scene import draw, drawable_classes
+from formalimg.drawing.icon_scene import draw, drawable_classes, natural_aspect
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, load_image
-from formalimg.judges.boxes import match_objects
+from formalimg.judges.boxes import find_free_box, match_objects
 from formalimg.judges.certificates.certificate import align_columns
 from formalimg.judges.certificates.measurement import MeteredCalls, map_concurrently
-from formalimg.judges.certificates.random_images import CONDITIONS, draw_impostors, random_scenes
+from formalimg.judges.certificates.scene_changes import compress_jpeg
+from formalimg.judges.grounders.icon_segmentation import drawing_background
 from formalimg.logic.vocabulary import vocabulary
-from formalimg.models.spending import Spending
-from formalimg.scenes.objects import NO_WORD
+from formalimg.models.pricing import Spending
+from formalimg.scenes.objects import CANVAS, MIN_SIDE, NO_WORD, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.stats.observations import Interval
 from formalimg.stats.precision_recall import DetectionCounts, detection
 from formalimg.types import Grounder, Unscored
 
-_STORED_NAMES = {
-    "condition": "condition",
-    "images": "pictures",
-    "refused": "refused",
-    "objects": "things",
-    "found": "found",
-    "matched": "matched",
-    "colored": "colored",
+PUBLISHED_PARSER = {"precision": 0.967, "recall": 0.978, "f1": 0.972, "color_accuracy": 0.954}
+"""The authors of FormalImg on their parser, on 100 images with labels refined by hand, which is another task."""
+_COUNTS = ("images", "refused", "objects", "found", "matched", "colored")
+_STORED_NAMES = {"images": "pictures", "objects": "things"}  # Counts with another name in the JSON form
+
+# --- images
+
+_MAX_OBJECTS, _MAX_TRIES = 25, 200
+_GAP, _BORDER = 20, 5
+_MAX_SMALLER_SIDE, _MAX_SIDE, _STRETCH = 200, 420, 0.2
+_IMPOSTOR_SIZE, _MIN_IMPOSTOR_OBJECTS = 512, 8
+
+
+def random_scenes(count: int, seed: int) -> Iterator[Scene]:
+    """Yield reproducible random scenes with 1 to 25 objects of any class and colour, which keep a distance of 20.
+
+    Smaller sides are from the minimum of the solver (20 of 1000) to 200, on a logarithmic scale; shapes are about
+    natural, horizontal or vertical.
+    """
+    colors = (*vocabulary("knolling").words["color"], "other")
+    for number in range(count):
+        rng = random.Random(f"certification {seed} {number}")
+        objects = rng.randint(1, _MAX_OBJECTS)
+        placed: list[SceneObject] = []
+        for _ in range(_MAX_TRIES):
+            if len(placed) == objects:
+                break
+            label = rng.choice(drawable_classes())
+            shape = math.exp(rng.choice((-1, 1)) * math.log(natural_aspect(label)) + rng.uniform(-_STRETCH, _STRETCH))
+            smaller = math.exp(rng.uniform(math.log(MIN_SIDE), math.log(_MAX_SMALLER_SIDE)))
+            width, height = (max(MIN_SIDE, round(smaller * max(1, ratio))) for ratio in (shape, 1 / shape))
+            if max(width, height) > _MAX_SIDE:
+                continue
+            boxes = [obj.box for obj in placed]
+            box = find_free_box(width, height, boxes, rng, border=_BORDER, gap=_GAP, tries=1)
+            if box is not None:
+                placed.append(SceneObject(label, box, rng.choice(colors)))
+        yield Scene.of(placed)
+
+
+def _add_noise(image: Image.Image, seed: int) -> Image.Image:
+    noise = np.random.default_rng(seed).standard_normal((image.height, image.width, 3), np.float32)
+    return Image.fromarray(np.clip(np.asarray(image) + 6 * noise + 0.5, 0, 255).astype(np.uint8))
+
+
+CONDITIONS: Mapping[str, Callable[[Image.Image, int], Image.Image]] = {
+    "clean": lambda image, seed: image,
+    "JPEG 60": lambda image, seed: compress_jpeg(image, 60),
+    "512 pixels": lambda image, seed: image.resize((512, 512), Image.Resampling.LANCZOS),
+    "blur 1.2": lambda image, seed: image.filter(ImageFilter.GaussianBlur(1.2)),
+    "noise 6": _add_noise,
 }
-"""The counts of a result, by field, as they are stored: two have the names of earlier certificates."""
+"""The conditions by name, as functions of an image and a seed; images have 1024 pixels unless the name differs."""
+
+
+def draw_impostors(count: int, seed: int) -> Iterator[tuple[str, Image.Image]]:
+    """Yield reproducible images that are not formalimg drawings with the name of their kind, cycling through kinds."""
+    # If objects are few, all of them could look the same after rotation, as a plate does.
+    crowded = (scene for scene in random_scenes(100 * count, seed) if len(scene) >= _MIN_IMPOSTOR_OBJECTS)
+    for number, scene in enumerate(islice(crowded, count)):
+        rng = np.random.default_rng([seed, number])
+        match number % 3:
+            case 0:
+                yield "noise", Image.fromarray(rng.integers(0, 256, (_IMPOSTOR_SIZE, _IMPOSTOR_SIZE, 3), np.uint8))
+            case 1:
+                image = draw(Scene.of([]), _IMPOSTOR_SIZE)
+                for obj in scene.objects:
+                    left, top, right, bottom = (round(edge * _IMPOSTOR_SIZE / CANVAS) for edge in obj.box)
+                    image.paste(tuple(rng.integers(0, 256, 3).tolist()), (left, top, right, bottom))
+                yield "patches on the background of drawings", image
+            case _:
+                angle = float(rng.uniform(15, 75) + 90 * rng.integers(0, 4))
+                rotated = draw(scene).rotate(angle, Image.Resampling.BICUBIC, fillcolor=drawing_background())
+                yield "drawing, rotated", rotated
+
+
+# --- the certificate
 
 
 @dataclass(frozen=True)
@@ -58,40 +129,24 @@ class ConditionResult:
     @property
     def shares(self) -> dict[str, float]:
         """Precision, recall, F1 and colour accuracy by name, each 0 if its denominator is 0."""
-        return {
-            "precision": _ratio_or_zero(self.matched, self.found),
-            "recall": _ratio_or_zero(self.matched, self.objects),
-            "f1": _ratio_or_zero(2 * self.matched, self.found + self.objects),
-            "color_accuracy": _ratio_or_zero(self.colored, self.matched),
+        fractions = {
+            "precision": (self.matched, self.found),
+            "recall": (self.matched, self.objects),
+            "f1": (2 * self.matched, self.found + self.objects),
+            "color_accuracy": (self.colored, self.matched),
         }
+        return {name: part / whole if whole else 0.0 for name, (part, whole) in fractions.items()}
 
     def to_json(self) -> dict[str, object]:
         """Convert the counts and metrics to JSON-compatible data."""
-        counts = {stored: getattr(self, name) for name, stored in _STORED_NAMES.items()}
+        counts = {_STORED_NAMES.get(name, name): getattr(self, name) for name in _COUNTS}
         intervals = {name: list(interval) for name, interval in self.intervals.items()}
-        return {**counts, **self.shares, "intervals": intervals}
+        return {"condition": self.condition, **counts, **self.shares, "intervals": intervals}
 
     def format_share(self, name: str) -> str:
         """Format a metric with its confidence interval."""
         interval = self.intervals.get(name)
         return f"{self.shares[name]:.4f}" + (f" ({interval.low:.3f}–{interval.high:.3f})" if interval else "")
-
-
-def _ratio_or_zero(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
-
-
-class PublishedShares(NamedTuple):
-    """Precision, recall, F1 and colour accuracy as published in a paper."""
-
-    precision: float
-    recall: float
-    f1: float
-    color_accuracy: float
-
-
-PUBLISHED_PARSER = PublishedShares(0.967, 0.978, 0.972, 0.954)
-"""The authors of FormalImg on their parser, on 100 images with labels refined by hand, which is another task."""
 
 
 @dataclass(frozen=True)
@@ -121,17 +176,17 @@ class Certificate:
             "readings": [result.to_json() for result in self.results],
             "impostors": self.impostors,
             "impostors_refused": self.impostors_refused,
-            "published_parser": PUBLISHED_PARSER._asdict(),
+            "published_parser": PUBLISHED_PARSER,
             **({"unknown_classes": list(self.unknown)} if self.unknown else {}),
         }
 
     def __str__(self) -> str:
         """Format the certificate as a text table."""
         rows = [
-            (row.condition, *map(row.format_share, PublishedShares._fields), f"{row.refused} of {row.images}")
+            (row.condition, *map(row.format_share, PUBLISHED_PARSER), f"{row.refused} of {row.images}")
             for row in self.results
         ]
-        published = ("published parser", *(f"{share:.3f} " for share in PUBLISHED_PARSER), "–")
+        published = ("published parser", *(f"{share:.3f} " for share in PUBLISHED_PARSER.values()), "–")
         objects = self.results[0].objects
         sizes = f"{self.scenes} scene{'s' * (self.scenes != 1)} of {objects} object{'s' * (objects != 1)}"
         return "\n".join(
@@ -157,9 +212,7 @@ def certify(
     """Measure a grounder's accuracy on rendered random scenes, and how many other images it rejects."""
     unknown = [name for name in conditions if name not in CONDITIONS]
     if unknown or not conditions:
-        raise FormalimgError(
-            f"certification has the conditions {', '.join(CONDITIONS)}, not {', '.join(unknown) or '…'}"
-        )
+        raise FormalimgError(f"unknown conditions {', '.join(unknown) or '…'}: give some of {', '.join(CONDITIONS)}")
     if scenes < 1 or others < 0:
         raise FormalimgError("certification needs one scene at least")
     calls = MeteredCalls(grounder, spending or Spending(), on_progress)
@@ -191,14 +244,12 @@ async def _certify_grounder(
             results.append(_compare_scenes(name, truth, await ground(image)))
         return results
 
-    async def refuses(image: Image.Image) -> bool:
-        answer = await ground(image)
+    async def refuses(impostor: tuple[str, Image.Image]) -> bool:
+        answer = await ground(impostor[1])
         return isinstance(answer, Unscored) and answer.reason != "judge failed"  # no answer is not a refusal
 
     by_scene = await map_concurrently(read, enumerate(random_scenes(scenes, seed)), grounder.concurrency)
-    refusals = await map_concurrently(
-        refuses, (impostor.image for impostor in draw_impostors(others, seed)), grounder.concurrency
-    )
+    refusals = await map_concurrently(refuses, draw_impostors(others, seed), grounder.concurrency)
     results = tuple(_sum_results(column) for column in zip(*by_scene, strict=True))
     return Certificate(grounder.name, scenes, seed, results, others, sum(refusals), unknown)
 
@@ -215,12 +266,9 @@ def _compare_scenes(condition: str, scene: Scene, answer: Grounding | Unscored) 
 
 
 def _sum_results(results: Sequence[ConditionResult]) -> ConditionResult:
-    images, refused, total, found, matched, colored = (
-        sum(getattr(result, name) for result in results) for name in list(_STORED_NAMES)[1:]
-    )
     objects = detection(DetectionCounts(result.matched, result.found, result.objects) for result in results)
     colors = detection(DetectionCounts(result.colored, result.matched, result.matched) for result in results)
     ranges = (objects.precision.interval, objects.recall.interval, objects.f1.interval, colors.precision.interval)
-    names = PublishedShares._fields
-    intervals = {name: interval for name, interval in zip(names, ranges, strict=True) if interval is not None}
+    intervals = {name: range_ for name, range_ in zip(PUBLISHED_PARSER, ranges, strict=True) if range_ is not None}
+    images, refused, total, found, matched, colored = (sum(getattr(row, name) for row in results) for name in _COUNTS)
     return ConditionResult(results[0].condition, images, refused, total, found, matched, colored, intervals)

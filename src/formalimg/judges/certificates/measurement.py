@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -27,27 +27,19 @@ from formalimg.judges.base import Grounding, load_image
 from formalimg.judges.certificates.certificate import AnswerCounts, InvarianceCounts, JudgeCertificate
 from formalimg.judges.certificates.findings import find_faults
 from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes, suite_groups
-from formalimg.judges.certificates.nuisances import NUISANCES, TEXT
+from formalimg.judges.certificates.scene_changes import NUISANCES, TEXT
 from formalimg.judges.factory import DRAWN
 from formalimg.judges.observations import served_models
-from formalimg.models.spending import Spending, advise_on_unknown_cost, open_meter
+from formalimg.models.pricing import Spending, advise_on_unknown_cost, open_meter
 from formalimg.types import Concurrent, Grounder, Judge, Unscored, Verdict
 
-SCENES = 200
-"""The number of items by default: ten flips or so of each kind and predicate, 24 of colours."""
-
-SIZE = 512
-"""Width and height of the drawings, in pixels: few tokens, and people name what is drawn at this size."""
-
-SHOWN, FLIPPED = "as asked for", "one part flipped"
-"""The names of the two drawings of an item."""
-
-MAX_FAILURES = 20
-"""After so many failures in a row certification ends: what does not answer cannot be measured."""
-
-_SIZES = {60: "under 60", 120: "60 to 119", 1001: "120 and more"}
-"""Groups by the smaller side of the smallest object, in thousandths of the image."""
-_OBJECTS = {3: "1 to 2", 6: "3 to 5", 11: "6 to 10", 10**9: "11 and more"}
+SCENES = 200  # The number of items by default: ten flips or so of each kind and predicate, 24 of colours
+SIZE = 512  # Width and height of the drawings, in pixels: few tokens, and people name what is drawn at this size
+SHOWN, FLIPPED = "as asked for", "one part flipped"  # The names of the two drawings of an item
+MAX_FAILURES = 20  # After so many failures in a row certification ends: what does not answer cannot be measured
+# Groups by the smaller side of the smallest object, in thousandths of the image, and by the number of objects
+_SIDES, _SIZES = (60, 120), ("under 60", "60 to 119", "120 and more")
+_NUMBERS, _OBJECTS = (3, 6, 11), ("1 to 2", "3 to 5", "6 to 10", "11 and more")
 
 _Answer = TypeVar("_Answer", bound=Grounding | Verdict | Unscored)
 _Input = TypeVar("_Input")
@@ -169,10 +161,7 @@ def draw_example(suite: str, drawn: DrawnScene) -> Image.Image:
 
 
 def changed_drawing(nuisance: str, number: int) -> str:
-    """Return the name of the drawing to which a nuisance is applied.
-
-    A text that asks for a yes can sway only where the answer is no; all others change the two in turn.
-    """
+    """Return the name of the drawing to change: text that asks for a yes is put into flipped ones only."""
     return FLIPPED if nuisance == TEXT or number % 2 else SHOWN
 
 
@@ -197,7 +186,6 @@ def plan_views(example: FlippedScene, number: int) -> Iterator[View]:
 
 
 async def _ask_example(judge: Judge, calls: MeteredCalls, number: int, example: FlippedScene) -> ExampleAnswers:
-    """Judge all images of an item sequentially."""
     result = ExampleAnswers(example)
     item = example.item
     drawings: dict[str, Image.Image] = {}
@@ -220,11 +208,8 @@ class MeteredCalls:
     """A wrapper for calls to a judge or grounder that enforces a budget and reports progress."""
 
     def __init__(self, party: Grounder | Judge, spending: Spending, on_progress: Callable[[int], None]) -> None:
-        self._party = party
-        self._spending = spending
-        self._on_progress = on_progress
-        self._done = 0
-        self._failures = 0
+        self._party, self._spending, self._on_progress = party, spending, on_progress
+        self._done = self._failures = 0
 
     async def answer(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Make a call and return its answer, or raise an error if the budget is exceeded or calls keep failing."""
@@ -235,23 +220,19 @@ class MeteredCalls:
                 _, unpriced = meter.settle(answer.cost or 0.0, int(answer.cost is None))
             if unpriced and self._spending.budget is not None:
                 raise FormalimgError(advise_on_unknown_cost(self._party, per_image=False))
-            if meter.blocked:
-                answer = None
-        if answer is None:
+        if answer is None or meter.blocked:
             raise OverBudgetError(
-                f"the budget of ${self._spending.budget:.2f} is used up after {self._done} images: the same command "
-                "with a larger budget goes on, with the answers so far from the cache"
+                f"the budget of ${self._spending.budget:.2f} is used up after {self._done} images: repeat the command "
+                "with a larger budget; answers so far come from the cache"
             )
-        if isinstance(answer, Unscored) and answer.reason == "judge failed":
-            self._failures += 1
-            if self._failures >= MAX_FAILURES:
-                raise FormalimgError(
-                    f"{self._party.name} failed {self._failures} times in a row, the last time: "
-                    f"{truncate(answer.detail, 300, 60)}: mend that; the same command goes on, with the answers so far "
-                    "from the cache"
-                )
-        else:
-            self._failures = 0
+        has_failed = isinstance(answer, Unscored) and answer.reason == "judge failed"
+        self._failures = self._failures + 1 if has_failed else 0
+        if isinstance(answer, Unscored) and self._failures >= MAX_FAILURES:
+            raise FormalimgError(
+                f"{self._party.name} failed {self._failures} times in a row, the last time: "
+                f"{truncate(answer.detail, 300, 60)}: mend that and repeat the command; answers so far come "
+                "from the cache"
+            )
         self._done += 1
         self._on_progress(self._done)
         return answer
@@ -276,40 +257,31 @@ async def map_concurrently(
 
 
 def count_answers(suite: str, answers: Sequence[ExampleAnswers]) -> tuple[AnswerCounts, ...]:
-    """Count the answers about whole images and flipped parts, grouped by each dimension.
-
-    One part of each item is counted, so that answers are as independent as items are. Kinds and predicates of the suite
-    that were never flipped have empty counts.
-    """
+    """Count the answers about whole images and about one flipped part of each item, grouped by each dimension."""
     ranks = {kind: rank for rank, kind in enumerate(get_suite(suite).part_kinds)}
     dimensions: dict[str, tuple[Callable[[FlippedScene], str], Callable[[str], object]]] = {
         "clause": (lambda example: "", str),
         "kind": (lambda example: example.part.kind, lambda value: ranks.get(value, len(ranks))),
         "word": (lambda example: example.word, str),
         "level": (lambda example: str(example.item.level), int),
-        "size": (lambda example: _bin_number(_SIZES, example.smallest_side), list(_SIZES.values()).index),
-        "objects": (lambda example: _bin_number(_OBJECTS, len(example.shown.scene)), list(_OBJECTS.values()).index),
+        "size": (lambda example: _SIZES[bisect_right(_SIDES, example.smallest_side)], _SIZES.index),
+        "objects": (lambda example: _OBJECTS[bisect_right(_NUMBERS, len(example.shown.scene))], _OBJECTS.index),
     }
-    counts = [_count_pairs("image", "", [(row.answers[SHOWN].passed, row.answers[FLIPPED].passed) for row in answers])]
+
+    def count(by: str, value: str, rows: Sequence[tuple[DrawingAnswer, DrawingAnswer]]) -> AnswerCounts:
+        about = DrawingAnswer._fields.index("passed" if by == "image" else "part")
+        of_true, of_false = ([row[side][about] for row in rows if row[side][about] is not None] for side in (0, 1))
+        return AnswerCounts(by, value, len(of_true), of_true.count(True), len(of_false), of_false.count(False))
+
+    counts = [count("image", "", [(row.answers[SHOWN], row.answers[FLIPPED]) for row in answers])]
     for by, (value_of, order) in dimensions.items():
-        groups: dict[str, list[tuple[bool | None, bool | None]]] = {
+        groups: dict[str, list[tuple[DrawingAnswer, DrawingAnswer]]] = {
             group.value: [] for group in suite_groups(suite) if group.by == by
         }
         for row in answers:
-            pair = (row.answers[SHOWN].part, row.answers[FLIPPED].part)
-            groups.setdefault(value_of(row.example), []).append(pair)
-        counts += [_count_pairs(by, value, groups[value]) for value in sorted(groups, key=order)]  # type: ignore[arg-type]
+            groups.setdefault(value_of(row.example), []).append((row.answers[SHOWN], row.answers[FLIPPED]))
+        counts += [count(by, value, groups[value]) for value in sorted(groups, key=order)]  # type: ignore[arg-type]
     return tuple(counts)
-
-
-def _count_pairs(by: str, value: str, pairs: Sequence[tuple[bool | None, bool | None]]) -> AnswerCounts:
-    of_true = [yes for yes, _ in pairs if yes is not None]
-    of_false = [yes for _, yes in pairs if yes is not None]
-    return AnswerCounts(by, value, len(of_true), sum(of_true), len(of_false), of_false.count(False))
-
-
-def _bin_number(names: Mapping[int, str], number: float) -> str:
-    return list(names.values())[min(bisect_right(list(names), number), len(names) - 1)]
 
 
 def count_nuisances(answers: Sequence[ExampleAnswers]) -> tuple[InvarianceCounts, ...]:
@@ -317,9 +289,8 @@ def count_nuisances(answers: Sequence[ExampleAnswers]) -> tuple[InvarianceCounts
     counts = []
     for name in NUISANCES:
         changes = [(row.answers[row.changed[name]], row.answers[name]) for row in answers if name in row.changed]
-        for subject, field_number in (("image", 1), ("clause", 0)):
-            pairs = [(before[field_number], after[field_number]) for before, after in changes]
-            pairs = [(before, after) for before, after in pairs if before is not None]
+        for subject, about in (("image", 1), ("clause", 0)):
+            pairs = [(before[about], after[about]) for before, after in changes if before[about] is not None]
             to_yes, to_no = pairs.count((False, True)), pairs.count((True, False))
             unscored = sum(after is None for _, after in pairs)
             counts.append(InvarianceCounts(name, subject, len(pairs), to_yes, to_no, unscored))

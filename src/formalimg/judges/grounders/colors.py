@@ -27,23 +27,16 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.float64]
 
-_SIDE = 40
-"""Boxes are sampled with at most so many pixels across and down."""
-_RING = 0.1
-"""The surroundings of an object are a ring of this share of its width and height."""
+_SIDE = 40  # Boxes are sampled with at most so many pixels across and down
+_RING = 0.1  # The surroundings of an object are a ring of this share of its width and height
 _MIN_DIFFERENCE = 14.0
 """Pixels that differ less from the surroundings (in CIE Lab) most likely do not belong to the object."""
-_MIN_SHARE = 0.06
-"""If less than this share of the weight differs from the surroundings, the object has their colour."""
-_SPREAD = 0.3
-"""The standard deviation of the weights of pixels, a Gaussian around the centre; the box is 1 wide."""
-
-DEFAULT_CLIP = "openai/clip-vit-large-patch14"
-"""The weights that published rules for boxes use."""
+_MIN_SHARE = 0.06  # If less than this share of the weight differs from the surroundings, the object has their colour
+_SPREAD = 0.3  # The standard deviation of the weights of pixels, a Gaussian around the centre; the box is 1 wide
+DEFAULT_CLIP = "openai/clip-vit-large-patch14"  # The weights that published rules for boxes use
 TEMPLATES = ("a picture of a {color} {label}", "the {label} is {color}", "something {color}")
 """The descriptions of a colour; their mean is compared with the crop."""
-_TEMPLATES_VERSION = 1
-"""Raised with every change of the templates or of the crop."""
+_TEMPLATES_VERSION = 1  # Raised with every change of the templates or of the crop
 
 
 # --- pixels
@@ -165,7 +158,6 @@ class ClipColors:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The CLIP model, its weights, and the template version."""
         weights = {f"clip_{name}": value for name, value in self._checkpoint.settings.items()}
         return {"clip": self._checkpoint.model, **weights, "clip_templates": _TEMPLATES_VERSION}
 

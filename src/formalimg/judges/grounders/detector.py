@@ -13,16 +13,16 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
-from formalimg.judges.grounders.detections import (
+from formalimg.judges.boxes import (
     RULES,
-    DetectedBox,
+    ScoredBox,
     box_on_canvas,
     ground_detections,
     suppress_overlaps,
@@ -43,8 +43,7 @@ from formalimg.types import Setting, Unscored
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_DTYPE = "float32"
-"""Lower precision would put boxes on a grid of 4 in 1000, which is too coarse for formulas."""
+_DTYPE = "float32"  # Lower precision would put boxes on a grid of 4 in 1000, which is too coarse for formulas
 
 
 @dataclass(frozen=True)
@@ -59,13 +58,9 @@ class DetectorFamily:
 
 def detector_family(model: str) -> DetectorFamily:
     """Return the family that a detector belongs to, based on its name."""
-    return next(family for family in _read_families() if re.search(family.pattern, model, re.IGNORECASE))
-
-
-@cache
-def _read_families() -> tuple[DetectorFamily, ...]:
     table = tomllib.loads((files("formalimg.judges.grounders") / "detector_families.toml").read_text(encoding="utf-8"))
-    return tuple(DetectorFamily(**entry) for entry in table["families"])
+    families = (DetectorFamily(**entry) for entry in table["families"])
+    return next(family for family in families if re.search(family.pattern, model, re.IGNORECASE))
 
 
 class _LoadedModel:
@@ -92,13 +87,13 @@ class ZeroShotDetector(_LoadedModel):
         super().__init__(processor, model)
         self._family = family
 
-    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
+    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[ScoredBox]:
         """Return all boxes whose score for any of the classes exceeds the threshold."""
         if self._family.together:
             return self._query(image, classes, threshold)
         return [box for label in classes for box in self._query(image, [label], threshold)]
 
-    def _query(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
+    def _query(self, image: Image, classes: Sequence[str], threshold: float) -> list[ScoredBox]:
         queries = [self._family.query.replace("{class}", label.replace("_", " ")) for label in classes]
         inputs, outputs = self.run(image, text=[queries])
         post_process = self.processor.post_process_grounded_object_detection
@@ -107,17 +102,13 @@ class ZeroShotDetector(_LoadedModel):
             # Grounding DINO needs its input to read text labels back from it; the threshold lets none through.
             extra = {"input_ids": inputs["input_ids"], "text_threshold": 1.0}
         (results,) = post_process(
-            outputs,
-            threshold=threshold,
-            target_sizes=[(image.height, image.width)],
-            text_labels=[queries],
-            **extra,
+            outputs, threshold=threshold, target_sizes=[(image.height, image.width)], text_labels=[queries], **extra
         )
         scores, boxes = results["scores"].float().tolist(), results["boxes"].float().tolist()
         # With one class in the query, all boxes are of it; some detectors then give text labels instead of numbers.
         labels = [int(label) for label in results["labels"]] if len(classes) > 1 else [0] * len(scores)
         return [
-            DetectedBox(classes[label], score, box_on_canvas(box, image))
+            ScoredBox(classes[label], score, box_on_canvas(box, image))
             for score, label, box in zip(scores, labels, boxes, strict=True)
         ]
 
@@ -136,57 +127,51 @@ class ClassDetector(_LoadedModel):
         synonyms = {name: words for name, words in coco_classes().synonyms.items() if name in ids}
         self.classes = DetectorClasses(ids, synonyms)
 
-    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
+    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[ScoredBox]:
         """Return all boxes that score above the threshold, labelled with the requested class names where possible."""
         _, outputs = self.run(image)
-        read = self._read_segments if self._segments else self._read_boxes
+        options = {"threshold": threshold, "target_sizes": [(image.height, image.width)]}
+        if self._segments:
+            post_process = self.processor.post_process_instance_segmentation
+            (results,) = post_process(outputs, **options, return_binary_maps=True)
+            boxes = []
+            for mask, info in zip(results["segmentation"], results["segments_info"], strict=False):
+                rows, columns = mask.nonzero(as_tuple=True)
+                if len(rows):
+                    edges = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+                    boxes.append((info["label_id"], float(info["score"]), [float(edge) for edge in edges]))
+        else:
+            (results,) = self.processor.post_process_object_detection(outputs, **options)
+            columns = [results[name].float().tolist() for name in ("labels", "scores", "boxes")]
+            boxes = list(zip(*columns, strict=True))
         words = {self.classes.find(word): word for word in classes}
         names = self.classes.by_id
         return [
-            DetectedBox(words.get(names[number + 1], names[number + 1]), score, box_on_canvas(box, image))
-            for number, score, box in read(outputs, image, threshold)
-            if number + 1 in names
+            ScoredBox(words.get(names[int(number) + 1], names[int(number) + 1]), score, box_on_canvas(box, image))
+            for number, score, box in boxes
+            if int(number) + 1 in names
         ]
-
-    def _read_boxes(self, outputs: Any, image: Image, threshold: float) -> list[tuple[int, float, list[float]]]:
-        (results,) = self.processor.post_process_object_detection(
-            outputs, threshold=threshold, target_sizes=[(image.height, image.width)]
-        )
-        labels, scores, boxes = (results[name].float().tolist() for name in ("labels", "scores", "boxes"))
-        return [(int(label), score, box) for label, score, box in zip(labels, scores, boxes, strict=True)]
-
-    def _read_segments(self, outputs: Any, image: Image, threshold: float) -> list[tuple[int, float, list[float]]]:
-        (results,) = self.processor.post_process_instance_segmentation(
-            outputs, threshold=threshold, target_sizes=[(image.height, image.width)], return_binary_maps=True
-        )
-        segments = []
-        for mask, info in zip(results["segmentation"], results["segments_info"], strict=False):
-            rows, columns = mask.nonzero(as_tuple=True)
-            if len(rows):
-                edges = [int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1]
-                segments.append((int(info["label_id"]), float(info["score"]), [float(edge) for edge in edges]))
-        return segments
 
 
 def _load_detector(name: str, checkpoint: Checkpoint, family: DetectorFamily) -> ZeroShotDetector | ClassDetector:
     """Load a detector of the type given by its configuration."""
-    import transformers
+    import transformers as library
 
     silence_libraries("transformers")
     with checkpoint.being_loaded(name):
         source, loading = checkpoint.source, checkpoint.loading()
-        kind = type(transformers.AutoConfig.from_pretrained(source, **loading))
-        is_zero_shot = kind in transformers.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING
-        segments = not is_zero_shot and kind not in transformers.MODEL_FOR_OBJECT_DETECTION_MAPPING
-        if segments and kind not in transformers.MODEL_FOR_UNIVERSAL_SEGMENTATION_MAPPING:
+        kind = type(library.AutoConfig.from_pretrained(source, **loading))
+        is_zero_shot = segments = False
+        auto_processor, auto_model = library.AutoImageProcessor, library.AutoModelForObjectDetection
+        if kind in library.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING:
+            is_zero_shot = True
+            auto_processor, auto_model = library.AutoProcessor, library.AutoModelForZeroShotObjectDetection
+        elif kind in library.MODEL_FOR_UNIVERSAL_SEGMENTATION_MAPPING and (
+            kind not in library.MODEL_FOR_OBJECT_DETECTION_MAPPING
+        ):
+            segments, auto_model = True, library.AutoModelForUniversalSegmentation
+        elif kind not in library.MODEL_FOR_OBJECT_DETECTION_MAPPING:
             raise FormalimgError(f"{name} finds no objects: give a detector, or a segmenter such as Mask2Former")
-        if is_zero_shot:
-            auto_processor, auto_model = transformers.AutoProcessor, transformers.AutoModelForZeroShotObjectDetection
-        elif segments:
-            auto_processor = transformers.AutoImageProcessor
-            auto_model = transformers.AutoModelForUniversalSegmentation
-        else:
-            auto_processor, auto_model = transformers.AutoImageProcessor, transformers.AutoModelForObjectDetection
         processor = auto_processor.from_pretrained(source, **loading)
         model = auto_model.from_pretrained(source, **loading, dtype=checkpoint.torch_dtype())
     model = model.to(checkpoint.device).eval()
@@ -222,7 +207,6 @@ class DetectorGrounder:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The weights, query format, thresholds and rules versions."""
         from formalimg.judges.grounders.colors import colors_version
 
         return {
@@ -236,7 +220,6 @@ class DetectorGrounder:
         }
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """Find the objects of these classes in an image."""
         if not classes:
             return Unscored("not understood", "no class is named that could be looked for")
         find = partial(self._find, image.pil, tuple(dict.fromkeys(classes)))
@@ -247,7 +230,7 @@ class DetectorGrounder:
         suppress = partial(suppress_overlaps, boxes, self._max_overlap)
         return await asyncio.to_thread(lambda: ground_detections(image.pil, suppress(), served, set(classes)))
 
-    def _find(self, image: Image, classes: Sequence[str]) -> list[DetectedBox] | Unscored:
+    def _find(self, image: Image, classes: Sequence[str]) -> list[ScoredBox] | Unscored:
         """Run the detector, or return `Unscored` if a class is unknown or memory runs out."""
         if self._detector is None:
             self._detector = _load_detector(self.name, self._checkpoint, self._family)

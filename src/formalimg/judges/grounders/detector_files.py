@@ -15,23 +15,30 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from formalimg._util.io import read_plain_bytes
 from formalimg.errors import FormalimgError
 
-WeightsFormat: TypeAlias = Literal["tensorflow", "onnx", "darknet"]
-
 INSTALL_OPENCV = "pip install 'opencv-python-headless<5'"
 OWN_WEIGHTS = "-J weights=FILE.onnx, or a .pb with -J config=FILE.pbtxt, or a .weights with -J config=FILE.cfg"
 
-_CONFIG_SUFFIXES = {".pb": ".pbtxt", ".onnx": "", ".weights": ".cfg"}
-_FORMATS: Mapping[str, WeightsFormat] = {".pb": "tensorflow", ".onnx": "onnx", ".weights": "darknet"}
+_FORMATS = {".pb": ("tensorflow", ".pbtxt", 320), ".onnx": ("onnx", "", 640), ".weights": ("darknet", ".cfg", 608)}
+"""The format of weights, the suffix of their configuration and the size of their input, by the suffix of the file."""
 _MAX_CLASSES_BYTES = 1_000_000
 _MAX_SHOWN = 5
 
 
 # --- classes
+
+
+@cache
+def _read_table(name: str) -> Mapping[str, Any]:
+    return tomllib.loads((files("formalimg.judges.grounders") / name).read_text(encoding="utf-8"))
+
+
+def _normalize_word(word: str) -> str:
+    return re.sub(r"[\s_-]+", " ", word).strip().casefold()
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,11 @@ class DetectorClasses:
         """Return the class for a word, ignoring case, spaces, hyphens and underscores, or None if unknown."""
         return self._by_word.get(_normalize_word(word))
 
+    @cached_property
+    def _by_word(self) -> Mapping[str, str]:
+        synonyms = {_normalize_word(word): name for name, words in self.synonyms.items() for word in words}
+        return synonyms | {_normalize_word(name): name for name in self.ids}
+
     def unknown(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return the requested words that the detector cannot find.
 
@@ -74,17 +86,11 @@ class DetectorClasses:
                 unknown.append(word)
         return tuple(unknown)
 
-    @cached_property
-    def _by_word(self) -> Mapping[str, str]:
-        synonyms = {_normalize_word(word): name for name, words in self.synonyms.items() for word in words}
-        return synonyms | {_normalize_word(name): name for name in self.ids}
-
 
 @cache
 def coco_classes() -> DetectorClasses:
     """Return the 80 classes of COCO."""
-    table = _read_table("coco.toml")
-    return DetectorClasses(table["classes"], table["synonyms"])
+    return DetectorClasses(_read_table("coco.toml")["classes"], _read_table("coco.toml")["synonyms"])
 
 
 def read_classes(path: Path) -> DetectorClasses:
@@ -111,10 +117,6 @@ def explain_unknown_classes(name: str, unknown: Sequence[str]) -> str:
     return f"{name} cannot look for {listed}: judge this item with a chat model that can see, or leave it out"
 
 
-def _normalize_word(word: str) -> str:
-    return re.sub(r"[\s_-]+", " ", word).strip().casefold()
-
-
 # --- files
 
 
@@ -134,49 +136,34 @@ class DetectorParameters:
 
 
 @dataclass(frozen=True)
-class Network:
-    """A network whose weights are included in an installable package."""
-
-    name: str  # its name as an option
-    package: str  # the distribution
-    install: str  # the line that installs it
-    weights: str  # the path of the weights, a pattern that ends the full one
-    config: str  # the path of their description, in the same way
-    defaults: DetectorParameters  # how it is used
-
-    def find_files(self) -> DetectorFiles | None:
-        """Return the network's installed files, or None if the package is not installed."""
-        try:
-            package = distribution(self.package)
-        except PackageNotFoundError:
-            return None
-        paths = [Path(str(package.locate_file(path))) for path in package.files or ()]
-        weights, config = (
-            next((path for path in paths if path.match(pattern) and path.is_file()), None)
-            for pattern in (self.weights, self.config)
-        )
-        return None if weights is None or config is None else DetectorFiles(weights, config, self)
-
-
-@dataclass(frozen=True)
 class DetectorFiles:
     """The weights and configuration files of a detector."""
 
     weights: Path  # a frozen TensorFlow graph (`.pb`), an ONNX model, or weights of Darknet (`.weights`)
     config: Path | None = None  # the network's description for OpenCV (`.pbtxt`, `.cfg`); None for ONNX
-    network: Network | None = None  # the installed network that they are of; None for files that are named by path
+    network: str = ""  # the installed network that they are of; empty for files that are named by path
 
     @property
-    def format(self) -> WeightsFormat:
-        """The format of the weights file."""
-        return _FORMATS[self.weights.suffix.lower()]
+    def format(self) -> str:
+        """The format of the weights file: tensorflow, onnx or darknet."""
+        return _FORMATS[self.weights.suffix.lower()][0]
 
     @property
     def defaults(self) -> DetectorParameters:
         """The default parameters, which options can override."""
-        if self.network is not None:
-            return self.network.defaults
-        return DetectorParameters({"tensorflow": 320, "onnx": 640, "darknet": 608}[self.format])
+        if not self.network:
+            return DetectorParameters(_FORMATS[self.weights.suffix.lower()][2])
+        fields = _read_table("networks.toml")[self.network]
+        return DetectorParameters(*(fields[name] for name in ("size", "threshold", "presence", "overlap")))
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the installed OpenCV can read the format of the weights."""
+        if self.format != "darknet":
+            return True
+        import cv2
+
+        return hasattr(cv2.dnn, "readNetFromDarknet")
 
     def digest(self) -> str:
         """Return a digest of the file contents."""
@@ -192,18 +179,30 @@ class DetectorFiles:
         return digest.hexdigest()[:16]
 
 
-@cache
-def read_networks() -> Mapping[str, Network]:
-    """Return all known networks by name, best first."""
-    defaults = ("size", "threshold", "presence", "overlap")
-    return {
-        name: Network(
-            name,
-            **{key: value for key, value in fields.items() if key not in defaults},
-            defaults=DetectorParameters(**{key: fields[key] for key in defaults}),
+def find_installed_networks() -> tuple[DetectorFiles, ...]:
+    """Return the files of all installed networks, best first."""
+    installed = []
+    for name, fields in _read_table("networks.toml").items():
+        try:
+            package = distribution(fields["package"])
+        except PackageNotFoundError:
+            continue
+        paths = [Path(str(package.locate_file(path))) for path in package.files or ()]
+        weights, config = (
+            next((path for path in paths if path.match(fields[key]) and path.is_file()), None)
+            for key in ("weights", "config")
         )
-        for name, fields in _read_table("networks.toml").items()
-    }
+        if weights is not None and config is not None:
+            installed.append(DetectorFiles(weights, config, name))
+    return tuple(installed)
+
+
+def missing_parts() -> tuple[str, ...]:
+    """Return the install commands for missing requirements of `detector/coco`."""
+    best, installed = next(iter(_read_table("networks.toml").values())), find_installed_networks()
+    has_reader = find_spec("cv2") is not None and all(files.is_readable for files in installed)
+    lines = {INSTALL_OPENCV: not has_reader, best["install"]: not installed}
+    return tuple(line for line, is_missing in lines.items() if is_missing)
 
 
 def find_detector_files(
@@ -214,11 +213,21 @@ def find_detector_files(
         raise FormalimgError(f"detector/coco has a config without weights: give {OWN_WEIGHTS}")
     if weights is not None and network is not None:
         raise FormalimgError(f"detector/coco takes weights={weights} or network={network}: give one of them")
-    chosen = _find_installed_files(network) if weights is None else (_check_own_files(weights, config),)
+    if weights is None:
+        chosen = _find_installed_files(network)
+    else:
+        own = DetectorFiles(Path(weights), None if config is None else Path(config))
+        expected = _FORMATS.get(own.weights.suffix.lower())
+        if expected is None or expected[1] != ("" if own.config is None else own.config.suffix.lower()):
+            raise FormalimgError(
+                "detector/coco reads a frozen graph with its config, Darknet's weights with theirs, or ONNX: "
+                f"give {OWN_WEIGHTS}"
+            )
+        chosen = (own,)
     if find_spec("cv2") is None:
         raise FormalimgError(f"detector/coco needs OpenCV: {INSTALL_OPENCV}")
     for detector in chosen:
-        if not _is_readable(detector):
+        if not detector.is_readable:
             import cv2
 
             advice = ", or use another network: -J network=ssd" if detector.network else ""
@@ -229,62 +238,23 @@ def find_detector_files(
     return chosen
 
 
-def find_installed_networks() -> tuple[DetectorFiles, ...]:
-    """Return the files of all installed networks, best first."""
-    return tuple(files for network in read_networks().values() if (files := network.find_files()) is not None)
-
-
-def missing_parts() -> tuple[str, ...]:
-    """Return the install commands for missing requirements of `detector/coco`."""
-    best, installed = next(iter(read_networks().values())), find_installed_networks()
-    has_reader = find_spec("cv2") is not None and all(map(_is_readable, installed))
-    lines = {INSTALL_OPENCV: not has_reader, best.install: not installed}
-    return tuple(line for line, is_missing in lines.items() if is_missing)
-
-
-def _check_own_files(weights: str, config: str | None) -> DetectorFiles:
-    files = DetectorFiles(Path(weights), None if config is None else Path(config))
-    suffix = _CONFIG_SUFFIXES.get(files.weights.suffix.lower())
-    if suffix is None or suffix != ("" if files.config is None else files.config.suffix.lower()):
-        raise FormalimgError(
-            "detector/coco reads a frozen graph with its config, Darknet's weights with theirs, or ONNX: "
-            f"give {OWN_WEIGHTS}"
-        )
-    return files
-
-
 def _find_installed_files(names: str | None) -> tuple[DetectorFiles, ...]:
-    networks, installed = read_networks(), find_installed_networks()
+    networks, installed = _read_table("networks.toml"), find_installed_networks()
     if names is None and installed:
         return installed
     chosen = [next(iter(networks))] if names is None else names.split("+")
     if not set(chosen) <= set(networks) or len(set(chosen)) < len(chosen):
-        names_known = ", ".join([*networks, "+".join(networks)])
-        raise FormalimgError(f"network={names} of detector/coco is unknown: give one of {names_known}")
-    by_name = {files.network.name: files for files in installed if files.network is not None}
-    lines = [networks[name].install for name in chosen if name not in by_name]
+        choices = ", ".join([*networks, "+".join(networks)])
+        raise FormalimgError(f"network={names} of detector/coco is unknown: give one of {choices}")
+    by_name = {files.network: files for files in installed}
+    lines = [networks[name]["install"] for name in chosen if name not in by_name]
     if not lines:
         return tuple(by_name[name] for name in chosen)
-    rest = [network for network in networks.values() if names is None and network.name not in chosen]
-    listed = ", ".join(f"{network.name} by {network.install}" for network in rest)
-    smaller = f"; smaller and less exact: {listed}" if listed else ""
+    rest = [f"{name} by {networks[name]['install']}" for name in networks if names is None and name not in chosen]
+    smaller = f"; smaller and less exact: {', '.join(rest)}" if rest else ""
     if find_spec("cv2") is None:
         lines.insert(0, INSTALL_OPENCV)
     raise FormalimgError(
         f"detector/coco needs weights: {' && '.join(lines)} (nothing else of these packages is needed"
         f"{smaller}), or your own: {OWN_WEIGHTS}"
     )
-
-
-def _is_readable(files: DetectorFiles) -> bool:
-    """Return whether the installed OpenCV can read the format of the weights."""
-    if files.format != "darknet":
-        return True
-    import cv2
-
-    return hasattr(cv2.dnn, "readNetFromDarknet")
-
-
-@cache
-def _read_table(name: str) -> Mapping[str, Any]:
-    return tomllib.loads((files("formalimg.judges.grounders") / name).read_text(encoding="utf-8"))

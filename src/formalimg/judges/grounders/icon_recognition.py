@@ -1,19 +1,138 @@
-"""Icon recognition by template matching, with a confidence based on the closest and second-closest template."""
+"""Icon recognition by template matching, with a confidence based on the closest and second-closest template.
+
+The templates (`looks.npz`) were drawn by `tools/draw_looks.py`: a grounder with shipped templates sees the same in
+every version of the library that draws.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from PIL import Image
 
-from formalimg.judges.grounders.icon_segmentation import PixelBox
-from formalimg.judges.grounders.icon_templates import GRIDS, CellGrid, IconLook, average_cells, load_templates, to_cells
+from formalimg.drawing.icon_scene import drawable_classes, natural_aspect
+from formalimg.judges.grounders.icon_segmentation import PixelBox, drawing_background
+from formalimg.logic.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from PIL.Image import Image
+
+GRIDS = (24, 12, 8, 6)  # The possible numbers of cells along a side, the finest first
+FINEST = GRIDS[0]
+
+
+class CellGrid(NamedTuple):
+    """The number of cells in each direction of an object's grid."""
+
+    across: int
+    down: int
+
+
+def to_cells(image: Image.Image, edges: tuple[float, float, float, float], grid: CellGrid) -> NDArray[np.float32]:
+    """Average an area of an image to grid cells, flattened to one row."""
+    return np.asarray(image.resize(grid, Image.Resampling.BOX, box=edges), np.float32).reshape(-1)
+
+
+LOOKS_FILE = "looks.npz"
+
+OTHER = "other"  # The colour of objects that have none of the named colours
+MIN_SLIMNESS = 0.7  # Classes whose aspect ratio is farther from a square (in the logarithm) look different in one
+
+
+def list_kinds() -> list[tuple[str, str]]:
+    """Return the class and colour of each template row; slim classes, which look different in a square, have two."""
+    colors = (*vocabulary("knolling").words["color"], OTHER)
+    return [
+        (label, color)
+        for label in drawable_classes()
+        for _ in range(1 + (abs(math.log(natural_aspect(label))) > MIN_SLIMNESS))
+        for color in colors
+    ]
+
+
+_MAX_UPRIGHT_ASPECT = 0.25
+"""Classes whose aspect ratio is nearer to a square (in the logarithm) are drawn upright in any box."""
+
+
+class IconLook(NamedTuple):
+    """A class in a colour, upright or rotated by 90 degrees."""
+
+    label: str
+    color: str
+    turned: bool
+
+
+class IconTemplates(NamedTuple):
+    """The templates of all icon looks on one grid.
+
+    Outlines do not grow with the objects they are around, and images may have been blurred. So a look is a drawing
+    with bold outlines and two directions of change.
+    """
+
+    looks: tuple[IconLook, ...]  # what each row shows
+    kinds: NDArray[np.int64]  # a number that looks of the same class and colour share
+    bold: NDArray[np.float32]  # a bold drawing of each look, one row each
+    towards_fine: NDArray[np.float32]  # the difference to a drawing with fine outlines
+    towards_soft: NDArray[np.float32]  # the difference to a blurred one
+
+
+@cache
+def load_templates(grid: CellGrid) -> IconTemplates:
+    """Load the templates, averaged to the given grid."""
+    looks, bold, towards_fine = _load_looks()
+    finest = CellGrid(FINEST, FINEST)
+    bold, towards_fine = average_cells(bold, finest, grid), average_cells(towards_fine, finest, grid)
+    pairs = list(dict.fromkeys(look[:2] for look in looks))
+    kinds = np.array([pairs.index(look[:2]) for look in looks])
+    return IconTemplates(
+        looks, kinds, bold, towards_fine, _compute_softening(bold + towards_fine * np.float32(1 / 3), grid)
+    )
+
+
+def average_cells(rows: NDArray[np.float32], grid: CellGrid, coarser: CellGrid) -> NDArray[np.float32]:
+    """Average rows of cells to a coarser grid."""
+    down, across = grid.down // coarser.down, grid.across // coarser.across
+    squares = rows.reshape(len(rows), coarser.down, down, coarser.across, across, 3)
+    cells: NDArray[np.float32] = squares.mean(axis=(2, 4)).reshape(len(rows), -1)
+    return cells
+
+
+def _compute_softening(rows: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
+    """Return the difference that a slight blur makes to each cell."""
+    background = np.array(drawing_background(), np.float32)
+    drawn = rows.reshape(-1, grid.down, grid.across, 3) - background
+    framed = np.pad(drawn, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    blurred = (framed[:, :-2] + 2 * framed[:, 1:-1] + framed[:, 2:]) / 4
+    blurred = (blurred[:, :, :-2] + 2 * blurred[:, :, 1:-1] + blurred[:, :, 2:]) / 4
+    added: NDArray[np.float32] = (blurred - drawn).reshape(len(rows), -1)
+    return added
+
+
+@cache
+def _load_looks() -> tuple[tuple[IconLook, ...], NDArray[np.float32], NDArray[np.float32]]:
+    """Load the bold drawings of all looks on the finest grid, and their differences from the fine ones."""
+    kinds = list_kinds()
+    with (files("formalimg.judges.grounders") / LOOKS_FILE).open("rb") as file, np.load(file) as drawn:
+        bold, fine = (drawn[name].astype(np.float32) for name in ("bold", "fine"))
+    turning = np.array([abs(math.log(natural_aspect(label))) > _MAX_UPRIGHT_ASPECT for label, _ in kinds])
+    looks = [IconLook(*kind, False) for kind in kinds]
+    looks += [IconLook(*kind, True) for kind, turns in zip(kinds, turning, strict=True) if turns]
+    start, end = (np.concatenate([rows, _rotate_cells(rows[turning])]) for rows in (bold, fine))
+    return tuple(looks), start, end - start
+
+
+def _rotate_cells(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rotate square grids of cells by 90 degrees clockwise."""
+    squares = rows.reshape(-1, FINEST, FINEST, 3)
+    return np.rot90(squares, -1, axes=(1, 2)).reshape(len(rows), -1)
+
+
+# --- recognition
 
 
 class ConfidenceLimits(NamedTuple):
@@ -37,11 +156,8 @@ _COARSER = {24: 6, 12: 6, 8: 4, 6: 3}
 _FIRST_LOOKS = 6
 """So many looks, those with the smallest lower bounds, are compared first: the others must be able to beat these."""
 
-_ROUNDING = 0.25
-"""What a squared distance in single precision may be too small by, and more."""
-
-_MIN_PIXELS_PER_CELL = 1.5
-"""Finer cells would compare how edges happen to fall on pixels."""
+_ROUNDING = 0.25  # What a squared distance in single precision may be too small by, and more
+_MIN_PIXELS_PER_CELL = 1.5  # Finer cells would compare how edges happen to fall on pixels
 
 
 class Recognition(NamedTuple):
@@ -63,7 +179,7 @@ class Recognition(NamedTuple):
         return min(1.0, max(0.0, likeness)) * min(1.0, max(0.0, distinctness))
 
 
-def recognize_icons(image: Image, objects: Sequence[Sequence[PixelBox]]) -> list[Recognition]:
+def recognize_icons(image: Image.Image, objects: Sequence[Sequence[PixelBox]]) -> list[Recognition]:
     """Recognize the object in each group of candidate boxes, using the box that matches best."""
     possible = [(number, edges) for number, choices in enumerate(objects) for edges in choices]
     grids = [
@@ -103,10 +219,6 @@ def _build_recognition(edges: PixelBox, nearest: NearestLooks, grid: CellGrid) -
 
 
 def _find_nearest(cells: NDArray[np.float32], grid: CellGrid) -> list[NearestLooks]:
-    """Return the nearest looks for each row of cells.
-
-    No look is farther on a coarser grid than on the fine one: so most are ruled out there, with few cells.
-    """
     bounds = _lower_bounds(cells, grid)
     first = np.argpartition(bounds, _FIRST_LOOKS, axis=1)[:, :_FIRST_LOOKS]
     objects = np.repeat(np.arange(len(cells)), _FIRST_LOOKS)
@@ -129,11 +241,7 @@ def _nearest_of(distances: NDArray[np.float32], rows: NDArray[np.intp], grid: Ce
 
 
 def _lower_bounds(cells: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
-    """Return a lower bound of the squared distance between each row of cells and each look.
-
-    In orthonormal directions, how far a look can change along each has bounds of its own. What lies across them, or
-    beyond these bounds, is a difference at any fineness and softness.
-    """
+    """Return a lower bound of the squared distance between each row of cells and each look."""
     coarse = _coarse_grid(grid)
     coarse_templates = _coarse_templates(grid)
     coarse_cells = average_cells(cells, grid, coarse)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from PIL import Image
 
+from formalimg._util.transformer import Floats, Weights, encoder_layer, grid_positions, norm, softmax, to_patches
 from formalimg.drawing.icon_scene import draw
 from formalimg.scenes.objects import CANVAS
 from formalimg.scenes.scene import Scene
@@ -16,9 +18,7 @@ from formalimg.scenes.scene import Scene
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
-SMALL_SIDE = 128
-"""The width and height of small images, whose objects a detector reads."""
+SMALL_SIDE = 128  # The width and height of small images, whose objects a detector reads
 
 
 class Cells(NamedTuple):
@@ -30,7 +30,6 @@ class Cells(NamedTuple):
     bottom: int
 
     def contains(self, inner: Cells) -> bool:
-        """Return whether this rectangle contains `inner`."""
         return (
             self.left <= inner.left
             and self.top <= inner.top
@@ -40,10 +39,7 @@ class Cells(NamedTuple):
 
 
 def find_outermost(components: Iterable[Cells]) -> list[Cells]:
-    """Return the components that are not contained in another, from top to bottom.
-
-    A component within the rectangle of another belongs to it: the parts inside an outline may not touch it.
-    """
+    """Return the components that are not contained in another, from top to bottom."""
     outer: list[Cells] = []
     for cells in sorted(components, key=lambda cells: (cells.left - cells.right) * (cells.bottom - cells.top)):
         if not any(larger.contains(cells) for larger in outer):
@@ -102,9 +98,7 @@ _MIN_CONTRAST = 28
 """The minimum contrast with the background, in the channel that differs most, of a pixel that may be part of an object:
 the blurred outline of a white object has no more."""
 
-_SURE_CONTRAST = 50
-"""The contrast that some pixel of every object reaches."""
-
+_SURE_CONTRAST = 50  # The contrast that some pixel of every object reaches
 _FAINT, _SPECK = 90, 8
 """The ringing of JPEG leaves specks beside objects; no part of a drawing is so faint and (on the canvas) so small."""
 
@@ -112,17 +106,14 @@ _POOL = 2
 """Components are found on a grid of cells of so many pixels, so that outlines thinned by scaling stay connected."""
 
 _BACKGROUND_TOLERANCE = 14
-_MIN_BACKGROUND = 0.1
-"""The minimum share of background in a drawing."""
-
+_MIN_BACKGROUND = 0.1  # The minimum share of background in a drawing
 _NEAR, _FAR = 3, 8
 """Within so many pixels of its edge an outline is at its darkest. The nearer suits pale outlines; the farther skips the
 ringing of JPEG in front of dark ones."""
 
 _SAME_EDGE = 0.5
 
-_MAX_OBJECTS, _MAX_COMPONENTS = 150, 1500
-"""No drawing has more objects, or components that they consist of."""
+_MAX_OBJECTS, _MAX_COMPONENTS = 150, 1500  # No drawing has more objects, or components that they consist of
 
 
 class PixelBox(NamedTuple):
@@ -180,8 +171,7 @@ def drawing_background() -> tuple[int, int, int]:
     return red, green, blue
 
 
-_OVERVIEW = 128
-"""The background is found in a copy of the image with so many pixels along a side."""
+_OVERVIEW = 128  # The background is found in a copy of the image with so many pixels along a side
 
 
 def _background_of(image: Image.Image) -> tuple[int, int, int] | None:
@@ -197,10 +187,7 @@ def _background_of(image: Image.Image) -> tuple[int, int, int] | None:
 
 
 def _is_mostly_flat(pooled: NDArray[np.uint8]) -> bool:
-    """Return whether most of the image has exactly the background colour of drawings.
-
-    False also if that cannot be seen, as the pixels of the overview are not made of whole cells.
-    """
+    """Return whether most of the image has exactly the background colour of drawings."""
     (down, rest_down), (across, rest_across) = [divmod(side, _OVERVIEW) for side in pooled.shape]
     if not down or not across or rest_down or rest_across:
         return False
@@ -210,7 +197,6 @@ def _is_mostly_flat(pooled: NDArray[np.uint8]) -> bool:
 
 
 def _median_level(levels: NDArray[np.uint8]) -> int:
-    """Return the median, rounded down."""
     below = np.cumsum(np.bincount(levels))
     lower, upper = np.searchsorted(below, [(len(levels) - 1) // 2, len(levels) // 2], side="right").tolist()
     return int((lower + upper) / 2)
@@ -282,3 +268,141 @@ class _Profile:
         inside = next(at for at, level in enumerate(levels) if level >= half)
         before = levels[inside - 1] if inside else 0
         return inside - 0.5 + (half - before) / (levels[inside] - before)
+
+
+# --- icons in small images
+
+_PATCH = 8
+_GRID = SMALL_SIDE // _PATCH
+
+_MIN_SCORE = 0.2  # What is less likely than this to be an object is none; between this and its opposite is doubt
+_MIN_PATCH_SCORE = 0.03  # Patches that are less likely than this to hold the centre of an object do not count
+_SAME_OBJECT = 0.5  # Two boxes whose intersection is more than this share of their union are the same object
+_BACKGROUND_NOISE, _MIN_BACKGROUND = 16, 0.4
+"""Levels by which a pixel of the background may differ, and the least share of such pixels."""
+
+_SLACK = 2.0  # An object may extend by so many pixels beyond its box
+
+
+class SmallIcon(NamedTuple):
+    """An object detected in a small image."""
+
+    edges: PixelBox  # where it is, in pixels
+    label: str  # its class
+    color: str  # its colour
+    confidence: float  # 0 to 1, the least of the probabilities that there is an object, of its class, and of its colour
+    rival: str  # the next most likely class
+
+
+def has_drawn_background(image: Image.Image) -> bool:
+    """Return whether enough of the image has the background colour of drawings."""
+    distance = np.abs(np.asarray(image, dtype=np.int16) - np.array(drawing_background(), dtype=np.int16)).max(axis=-1)
+    return bool((distance <= _BACKGROUND_NOISE).mean() >= _MIN_BACKGROUND)
+
+
+def predict_icons(image: Image.Image) -> Floats:
+    """Return the network's predictions for each patch of a small image."""
+    network = _load_network()
+    pixels = np.asarray(image, dtype=np.float32) / np.float32(127.5) - 1
+    x = network.weights.linear("patch", to_patches(pixels, _PATCH))
+    x = x + grid_positions(_GRID, x.shape[1])
+    for layer in network.weights.parts("layers"):
+        x = encoder_layer(layer, x)
+    return network.weights.linear("out", norm(x))
+
+
+def decode_icons(predicted: Floats) -> list[SmallIcon]:
+    """Decode the network's predictions to objects, in descending order of confidence."""
+    network = _load_network()
+    scores = 1 / (1 + np.exp(-predicted[:, 0]))
+    nouns = 5 + len(network.classes)
+    candidates: list[tuple[int, PixelBox]] = []
+    total: list[float] = []
+    for patch in map(int, np.argsort(-scores, kind="stable")):
+        if scores[patch] < _MIN_PATCH_SCORE:
+            break
+        edges = _decode_edges(predicted[patch, 1:5], patch)
+        same = next((n for n, (_, rival) in enumerate(candidates) if _boxes_overlap(edges, rival) > _SAME_OBJECT), None)
+        if same is None:
+            candidates.append((patch, edges))
+            total.append(float(scores[patch]))
+        else:
+            # An object whose centre is near the edge of a patch is claimed by both: one of the two is right.
+            total[same] += float(scores[patch])
+    icons = []
+    for (patch, edges), score in zip(candidates, (min(score, 1.0) for score in total), strict=True):
+        if score < _MIN_SCORE:
+            continue
+        named, colored = softmax(predicted[patch, 5:nouns]), softmax(predicted[patch, nouns:])
+        best, rival = np.argsort(-named)[:2]
+        sure = min(float(named[best]), float(colored.max())) if score >= 0.5 else 1.0
+        label, color = network.classes[best], network.colors[int(colored.argmax())]
+        icons.append(SmallIcon(edges, label, color, min(sure, max(score, 1 - score)), network.classes[rival]))
+    return icons
+
+
+def _decode_edges(offsets: Floats, patch: int) -> PixelBox:
+    row, column = divmod(patch, _GRID)
+    across, down = (column + 0.5) * _PATCH, (row + 0.5) * _PATCH
+    left, top, right, bottom = (float(offset) * _PATCH for offset in offsets)
+    return PixelBox(*_clip_edges(across + left, down + top, across + right, down + bottom))
+
+
+def find_unexplained(components: Sequence[PixelBox], icons: Sequence[SmallIcon]) -> PixelBox | None:
+    """Return a connected component that extends beyond the objects found in it, or None."""
+    for component in components:
+        inside = [icon.edges for icon in icons if _boxes_touch(component, icon.edges)]
+        if not inside:
+            return component
+        reach = PixelBox(
+            min(edges.left for edges in inside),
+            min(edges.top for edges in inside),
+            max(edges.right for edges in inside),
+            max(edges.bottom for edges in inside),
+        )
+        beyond = (
+            reach.left - component.left,
+            reach.top - component.top,
+            component.right - reach.right,
+            component.bottom - reach.bottom,
+        )
+        if max(beyond) > _SLACK:
+            return component
+    return None
+
+
+class _Network(NamedTuple):
+    weights: Weights
+    classes: tuple[str, ...]
+    colors: tuple[str, ...]
+
+
+@cache
+def _load_network() -> _Network:
+    with (files("formalimg.judges.grounders") / "small_icons.npz").open("rb") as file, np.load(file) as arrays:
+        classes, colors = (tuple(str(word) for word in arrays[name]) for name in ("classes", "colors"))
+        names = [name for name in arrays.files if name not in ("classes", "colors")]
+        return _Network(Weights({name: arrays[name].astype(np.float32) for name in names}), classes, colors)
+
+
+def _clip_edges(left: float, top: float, right: float, bottom: float) -> tuple[float, float, float, float]:
+    """Clip box edges to the image, keeping them at least one pixel apart."""
+    left, top = min(max(left, 0.0), SMALL_SIDE - 1.0), min(max(top, 0.0), SMALL_SIDE - 1.0)
+    return left, top, min(max(right, left + 1), float(SMALL_SIDE)), min(max(bottom, top + 1), float(SMALL_SIDE))
+
+
+def _boxes_touch(first: PixelBox, second: PixelBox) -> bool:
+    return (
+        first.left < second.right
+        and second.left < first.right
+        and first.top < second.bottom
+        and second.top < first.bottom
+    )
+
+
+def _boxes_overlap(first: PixelBox, second: PixelBox) -> float:
+    """Return the intersection over union of two boxes."""
+    across = max(0.0, min(first.right, second.right) - max(first.left, second.left))
+    down = max(0.0, min(first.bottom, second.bottom) - max(first.top, second.top))
+    areas = [(box.right - box.left) * (box.bottom - box.top) for box in (first, second)]
+    return across * down / (sum(areas) - across * down)

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from formalimg.judges.grounders.icon_segmentation import PixelBox
 
 
-MIN_CONFIDENCE = 0.6
-"""If the confidence in an object is lower, its image is unscored."""
-
+MIN_CONFIDENCE = 0.6  # If the confidence in an object is lower, its image is unscored
 _MAX_SIDE, _REDUCED_SIDE = 1600, 1024
 """Images larger than the first in a direction are scaled down to the second, which loses nothing that is drawn."""
 
@@ -43,7 +41,6 @@ class IconGrounder:
     concurrency = os.cpu_count() or 1
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """Find all objects in a drawing, regardless of the requested classes."""
         return await asyncio.to_thread(ground_icons, image.pil)
 
 
@@ -79,7 +76,7 @@ def ground_icons(image: Image, predicted: Floats | None = None) -> Grounding | U
 
 def _ground_small(image: Image, components: Sequence[PixelBox], predicted: Floats | None) -> Grounding | Unscored:
     """Find the objects in a small drawing, and check that they account for all connected components."""
-    from formalimg.judges.grounders.small_icons import (
+    from formalimg.judges.grounders.icon_segmentation import (
         decode_icons,
         find_unexplained,
         has_drawn_background,
@@ -108,7 +105,6 @@ def _ground_small(image: Image, components: Sequence[PixelBox], predicted: Float
 def _build_grounding(
     objects: Sequence[SceneObject], confidences: Sequence[float], evidence: Mapping[str, object]
 ) -> Grounding | Unscored:
-    """Build a grounding, or return `Unscored` if the confidence in any object is too low."""
     confidence = min(confidences, default=1.0)
     if confidence < MIN_CONFIDENCE:
         worst = confidences.index(confidence)
@@ -126,7 +122,6 @@ def _reduce_image(image: Image) -> Image:
 
 
 def _box_on_canvas(edges: PixelBox, image: Image) -> Box:
-    """Convert a box from pixels to integer canvas coordinates."""
     across, down = CANVAS / image.width, CANVAS / image.height
     return Box(
         max(round(edges.left * across - _HALF_A_PIXEL), 0),

@@ -20,13 +20,9 @@ from formalimg.scenes.scene import Scene
 from formalimg.types import ChatModel, Setting, Unscored
 
 GroundingRequests: TypeAlias = Literal["per class", "all at once"]
-REQUESTS: tuple[GroundingRequests, ...] = get_args(GroundingRequests)
-"""How several classes can be asked for."""
-
+REQUESTS: tuple[GroundingRequests, ...] = get_args(GroundingRequests)  # How several classes can be asked for
 NO_COLOR = "other"
-SAME_OBJECT = 0.7
-"""Boxes of one class that overlap by so much (intersection over union) are one object."""
-
+SAME_OBJECT = 0.7  # Boxes of one class that overlap by so much (intersection over union) are one object
 _SPELLINGS = {"grey": "gray"}
 
 # Answer types. Models are sent their names, fields and docstrings as a JSON schema.
@@ -64,8 +60,7 @@ class VlmGrounder(ChatJudge):
 
     prompt_folder = PROMPTS / "vlm_grounder"
     retry_prompt = "grounder-again"
-    rules: ClassVar[Mapping[str, Setting]] = {"grounding_rules": 1}
-    """The version of the rules from answers to scenes: raise it whenever a scene may come out differently."""
+    rules: ClassVar[Mapping[str, Setting]] = {"grounding_rules": 1}  # the version of the rules from answers to scenes
 
     def __init__(
         self,
@@ -88,11 +83,9 @@ class VlmGrounder(ChatJudge):
         )
 
     def questions(self, classes: Sequence[str]) -> int:
-        """Return the number of requests per image for these classes."""
         return len(classes) if self._per_class else min(1, len(classes))
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """Find the objects of these classes in an image."""
         if not classes:
             return Unscored("not understood", "no class is named that could be looked for")
         encoded = await self._encode(image, on_grid=self._boxes.in_pixels)
@@ -201,7 +194,6 @@ def resolve_objects(
 
 
 def _find_color(name: str, vocabulary_colors: Mapping[str, str]) -> str | None:
-    """Return the vocabulary colour for a name, or None if the name is unknown."""
     normalized = _normalize_name(name)
     return vocabulary_colors.get(_SPELLINGS.get(normalized, normalized))
 

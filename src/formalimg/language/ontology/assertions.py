@@ -16,25 +16,15 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.language.ontology.entries import class_with_article
 from formalimg.language.ontology.knowledge import RELATIONS, Ontology
-from formalimg.logic.errors import Problem, Span
+from formalimg.logic.errors import Span
 from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES
 
 Claim: TypeAlias = tuple[str, str, str]
 """A fact without its place: the predicate, the object, and the word or the other object."""
 
-PHRASES = {
-    "LeftOf": "to the left of",
-    "RightOf": "to the right of",
-    "On": "on",
-    "In": "inside",
-    "NextTo": "next to",
-}
-_APART = " "
-"""Stands between the variable of an object that a condition brings in and the object it is brought in for."""
-
-_MAX_ROUNDS = 20
-"""How often conditions are applied to what other conditions gave; formulas people write need two rounds."""
+_APART = " "  # Stands between the variable of an object that a condition brings in and the object it is brought in for
+_MAX_ROUNDS = 20  # of applying conditions to what other conditions gave; formulas people write need two
 
 
 class AssertedFact(NamedTuple):
@@ -42,7 +32,7 @@ class AssertedFact(NamedTuple):
 
     predicate: str
     obj: str
-    other: str
+    argument: str
     span: Span
 
     @property
@@ -50,10 +40,10 @@ class AssertedFact(NamedTuple):
         """The fact without its source span."""
         return self[:3]
 
-    def renamed(self, names: Mapping[str, str], relations: tuple[str, ...]) -> AssertedFact:
+    def renamed(self, names: Mapping[str, str]) -> AssertedFact:
         """Return the fact with variables renamed."""
-        other = names.get(self.other, self.other) if self.predicate in relations else self.other
-        return AssertedFact(self.predicate, names.get(self.obj, self.obj), other, self.span)
+        argument = names.get(self.argument, self.argument) if self.predicate in RELATIONS else self.argument
+        return AssertedFact(self.predicate, names.get(self.obj, self.obj), argument, self.span)
 
 
 @dataclass
@@ -63,8 +53,7 @@ class AssertionScope:
     facts: list[AssertedFact] = field(default_factory=list)
     conditions: list[Conditional] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
-    exact: bool = True
-    """Nothing but facts was asserted: no part was left out."""
+    exact: bool = True  # whether nothing but facts was asserted
 
 
 @dataclass(eq=False)
@@ -76,14 +65,14 @@ class Conditional:
     consequent: AssertionScope
 
     @property
-    def opens_a_situation(self) -> bool:
+    def opens_situation(self) -> bool:
         """Whether the conditional mentions `forall` variables, which have instances under strict semantics."""
         return not self.spoken.isdisjoint(self.universal)
 
     @cached_property
     def spoken(self) -> frozenset[str]:
         """The variables of the antecedent."""
-        return frozenset(name for fact in self.antecedent.facts for name in (fact.obj, fact.other))
+        return frozenset(name for fact in self.antecedent.facts for name in (fact.obj, fact.argument))
 
     @property
     def claims(self) -> frozenset[Claim]:
@@ -91,17 +80,12 @@ class Conditional:
         return frozenset(fact.claim for fact in self.antecedent.facts)
 
 
-def asserted(formula: Formula) -> AssertionScope:
-    """Return the assertions of a formula with unique variable names."""
-    scope = AssertionScope()
-    _collect(formula, True, scope, frozenset())
-    return scope
-
-
 def _collect(formula: Formula, positive: bool, scope: AssertionScope, universal: frozenset[str]) -> None:
     match formula:
         case Atom() if positive:
-            scope.facts.extend(_facts(formula))
+            match formula.arguments:
+                case (Variable(name), Variable(argument)) | (Variable(name), Value(argument)):
+                    scope.facts.append(AssertedFact(formula.predicate, name, argument, formula.span))
         case Atom():
             scope.exact = False
         case Not(body):
@@ -146,19 +130,13 @@ def _choose(parts: list[tuple[Formula, bool]], scope: AssertionScope, universal:
         _collect(part, True, antecedent, frozenset())
     _collect(plain[0], True, consequent, universal)
     condition = Conditional(universal, antecedent, consequent)
-    for known in scope.conditions:
-        if known.claims == condition.claims and antecedent.exact and known.antecedent.exact:
-            known.consequent.facts.extend(consequent.facts)  # the lifted form repeats the antecedent in every clause
-            known.consequent.conditions.extend(consequent.conditions)
-            known.consequent.variables.extend(consequent.variables)
+    for earlier in scope.conditions:
+        if earlier.claims == condition.claims and antecedent.exact and earlier.antecedent.exact:
+            earlier.consequent.facts.extend(consequent.facts)  # the lifted form repeats the antecedent in every clause
+            earlier.consequent.conditions.extend(consequent.conditions)
+            earlier.consequent.variables.extend(consequent.variables)
             return
     scope.conditions.append(condition)
-
-
-def _facts(atom: Atom) -> Iterator[AssertedFact]:
-    match atom.arguments:
-        case (Variable(name), Variable(other)) | (Variable(name), Value(other)):
-            yield AssertedFact(atom.predicate, name, other, atom.span)
 
 
 @dataclass(frozen=True)
@@ -171,31 +149,31 @@ class Situation:
     @cached_property
     def classes(self) -> dict[str, tuple[str, ...]]:
         """The asserted classes of each variable."""
-        found: dict[str, list[str]] = defaultdict(list)
+        classes: dict[str, dict[str, None]] = defaultdict(dict)
         for fact in self.facts:
-            if fact.predicate == "Is" and fact.other in self.ontology.entries and fact.other not in found[fact.obj]:
-                found[fact.obj].append(fact.other)
-        return {obj: tuple(classes) for obj, classes in found.items() if classes}
+            if fact.predicate == "Is" and fact.argument in self.ontology.entries:
+                classes[fact.obj][fact.argument] = None
+        return {obj: tuple(names) for obj, names in classes.items()}
 
     @cached_property
     def attributes(self) -> dict[str, list[AssertedFact]]:
         """The asserted attributes of each variable."""
-        found: dict[str, list[AssertedFact]] = defaultdict(list)
+        attributes: dict[str, list[AssertedFact]] = defaultdict(list)
         for fact in self.facts:
             if fact.predicate in ATTRIBUTE_PREDICATES:
-                found[fact.obj].append(fact)
-        return dict(found)
+                attributes[fact.obj].append(fact)
+        return dict(attributes)
 
     def related(self, *predicates: str) -> list[AssertedFact]:
         """Return the facts for the given relations between two different objects."""
-        return [fact for fact in self.facts if fact.predicate in predicates and fact.obj != fact.other]
+        return [fact for fact in self.facts if fact.predicate in predicates and fact.obj != fact.argument]
 
     def worn(self, garment: str, wearer: str) -> bool:
         """Return whether one variable is a garment that the other can wear."""
         return any(
-            self.ontology.wears(cls, other)
-            for cls in self.classes.get(wearer, ())
-            for other in self.classes.get(garment, ())
+            self.ontology.wears(wearer_class, garment_class)
+            for wearer_class in self.classes.get(wearer, ())
+            for garment_class in self.classes.get(garment, ())
         )
 
     def name(self, variable: str) -> str:
@@ -206,104 +184,84 @@ class Situation:
 
 def situations(formula: Formula, ontology: Ontology) -> Iterator[Situation]:
     """Yield all situations of a formula: one for the unconditional facts and one for each conditional."""
-    scope = asserted(formula)
+    scope = AssertionScope()
+    _collect(formula, True, scope, frozenset())
     yield from _situations(scope, scope.facts, {}, (), ontology)
 
 
 def _situations(
     scope: AssertionScope,
     added: list[AssertedFact],
-    known: Mapping[Claim, AssertedFact],
+    outer_facts: Mapping[Claim, AssertedFact],
     rules: tuple[Conditional, ...],
     ontology: Ontology,
 ) -> Iterator[Situation]:
-    """Yield the situation created by adding facts to the known ones, and all nested situations."""
-    facts = _closed(known, added, rules, tuple(scope.conditions), ontology)
+    """Yield the situation created by adding facts to those around it, and all nested situations."""
+    facts = _closure(outer_facts, added, rules, tuple(scope.conditions), ontology)
     yield Situation(tuple(sorted(facts.values(), key=lambda fact: fact.span.start)), ontology)
     rules = (*rules, *scope.conditions)
     for condition in scope.conditions:
-        if condition.opens_a_situation:
+        if condition.opens_situation:
             more = [*condition.antecedent.facts, *condition.consequent.facts]
             yield from _situations(condition.consequent, more, facts, rules, ontology)
 
 
-def _closed(
+def _closure(
     settled: Mapping[Claim, AssertedFact],
     added: list[AssertedFact],
     rules: tuple[Conditional, ...],
-    fresh: tuple[Conditional, ...],
+    new_rules: tuple[Conditional, ...],
     ontology: Ontology,
 ) -> dict[Claim, AssertedFact]:
     """Return the closure of all facts under the conditionals.
 
     Existing rules have already been applied to the settled facts, so only objects with new facts are considered again.
     """
-    known = dict(settled)
+    facts = dict(settled)
     for fact in added:
-        known.setdefault(fact.claim, fact)
-    everything = _things(known.values())
-    touched = _things(added)
-    for turn in range(_MAX_ROUNDS):
-        held = _with_broader(known, ontology)
+        facts.setdefault(fact.claim, fact)
+    all_objects = _objects(facts.values())
+    touched = _objects(added)
+    for round_number in range(_MAX_ROUNDS):
+        claims = set(facts)
+        for predicate, obj, cls in facts:
+            if predicate == "Is" and cls in ontology.entries:
+                claims.update(("Is", obj, broader) for broader in ontology.entry(cls).broader)
         derived = [
-            fact.renamed(names, RELATIONS)
-            for condition in (*rules, *fresh)
-            for names in _applications(condition, everything if condition in fresh and not turn else touched, held)
-            for fact in condition.consequent.facts
+            fact.renamed(names)
+            for rule in (*rules, *new_rules)
+            for names in _applications(rule, touched if round_number or rule not in new_rules else all_objects, claims)
+            for fact in rule.consequent.facts
         ]
-        news = [fact for fact in derived if fact.claim not in known]
+        news = [fact for fact in derived if fact.claim not in facts]
         if not news:
             break
         for fact in news:
-            known.setdefault(fact.claim, fact)
-        touched = _things(news)
-    return known
+            facts.setdefault(fact.claim, fact)
+        touched = _objects(news)
+    return facts
 
 
-def _things(facts: Iterable[AssertedFact]) -> list[str]:
+def _objects(facts: Iterable[AssertedFact]) -> list[str]:
     """Return the variables of the facts, excluding those created by applying conditionals."""
     names = dict.fromkeys(
-        name for fact in facts for name in ((fact.obj, fact.other) if fact.predicate in RELATIONS else (fact.obj,))
+        name for fact in facts for name in ((fact.obj, fact.argument) if fact.predicate in RELATIONS else (fact.obj,))
     )
     return [name for name in names if _APART not in name]
 
 
-def _with_broader(known: Iterable[Claim], ontology: Ontology) -> set[Claim]:
-    held = set(known)
-    for predicate, obj, cls in tuple(held):
-        if predicate == "Is" and cls in ontology.entries:
-            held.update(("Is", obj, broader) for broader in ontology.entry(cls).broader)
-    return held
-
-
-def _applications(condition: Conditional, objects: Iterable[str], held: set[Claim]) -> Iterator[dict[str, str]]:
+def _applications(rule: Conditional, objects: Iterable[str], claims: set[Claim]) -> Iterator[dict[str, str]]:
     """Yield the substitutions under which the antecedent of a conditional is satisfied.
 
     Only conditions with at most one `forall` variable are applied.
     """
-    antecedent = condition.antecedent.facts
-    universal = sorted(condition.spoken & condition.universal)
-    if not condition.antecedent.exact or not antecedent or len(universal) > 1:
+    antecedent = rule.antecedent.facts
+    universal = sorted(rule.spoken & rule.universal)
+    if not rule.antecedent.exact or not antecedent or len(universal) > 1:
         return
     for obj in objects if universal else ("",):
         names = dict.fromkeys(universal, obj)
-        if all(fact.renamed(names, RELATIONS).claim in held for fact in antecedent):
+        if all(fact.renamed(names).claim in claims for fact in antecedent):
             if universal not in ([], [obj]):  # what a consequent brings in is another object for each application
-                names |= {variable: f"{variable}{_APART}{obj}" for variable in condition.consequent.variables}
+                names |= {variable: f"{variable}{_APART}{obj}" for variable in rule.consequent.variables}
             yield names
-
-
-class PlausibilityReport:
-    """Collects plausibility problems from several situations, without duplicates."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[int, int, str], Problem] = {}
-
-    def add(self, message: str, *facts: AssertedFact) -> None:
-        """Report a problem at the source span of the last of the given facts."""
-        span = max((fact.span for fact in facts), key=lambda place: place.start)
-        self._found.setdefault((span.start, span.end, message), Problem("plausibility", message, span))
-
-    def problems(self) -> list[Problem]:
-        """Return all problems in text order."""
-        return [self._found[key] for key in sorted(self._found)]

@@ -12,11 +12,8 @@ from formalimg.language.ontology.entries import Clashes, ClassEntry, OntologyErr
 from formalimg.logic.vocabulary import closest_match, vocabulary
 from formalimg.scenes.objects import ATTRIBUTE_KINDS
 
-RELATIONS = ("LeftOf", "RightOf", "On", "In", "Holding", "NextTo")
-"""The predicates between two objects."""
-
-COVERED = ("natural",)
-"""The vocabularies whose words the ontology knows."""
+RELATIONS = ("LeftOf", "RightOf", "On", "In", "Holding", "NextTo")  # The predicates between two objects
+COVERED = ("natural",)  # The vocabularies whose words the ontology knows
 
 
 @dataclass(frozen=True)
@@ -56,9 +53,8 @@ class Ontology:
         If `role` is "second", the class is the second argument: `partners("In", "cup", "second")` returns what fits in
         a cup.
         """
-        if role == "first":
-            return tuple(other for other in self.entries if self.can(predicate, cls, other))
-        return tuple(other for other in self.entries if self.can(predicate, other, cls))
+        is_first = role == "first"
+        return tuple(name for name in self.entries if self.can(predicate, *((cls, name) if is_first else (name, cls))))
 
     def why_not(self, predicate: str, cls_a: str, cls_b: str) -> str | None:
         """Return the reason why a relation is impossible between two classes, or None if it is possible."""
@@ -68,9 +64,7 @@ class Ontology:
             return _why_not_in(first, second)
         if predicate == "On":
             return _why_not_on(first, second)
-        if predicate == "Holding":
-            return _why_not_holding(first, second)
-        return None  # any two objects can stand side by side
+        return _why_not_holding(first, second) if predicate == "Holding" else None  # any two can stand side by side
 
     def wears(self, wearer: str, garment: str) -> bool:
         """Return whether one class can wear the other. If so, `(On garment wearer)` means that it is worn."""
@@ -87,30 +81,26 @@ class Ontology:
         return inside is not None and size.across <= inside.across and size.length <= inside.length
 
 
-def _why_not_in(obj: ClassEntry, place: ClassEntry) -> str | None:
-    if place.worn is not None and place.worn.within and obj.name in place.worn.by:
+def _why_not_in(obj: ClassEntry, container: ClassEntry) -> str | None:
+    if container.worn is not None and container.worn.within and obj.name in container.worn.by:
         return None
-    if place.inside is None:
-        return f"nothing goes inside {class_with_article(place.name)}"
-    if obj.size.across > place.inside.across or obj.size.length > place.inside.length:
+    if container.inside is None:
+        return f"nothing goes inside {class_with_article(container.name)}"
+    if obj.size.across > container.inside.across or obj.size.length > container.inside.length:
         return f"{class_with_article(obj.name)} would be too big"
-    if obj.name not in place.inside.admits:
-        return f"that is no place for {class_with_article(obj.name)}"
-    return None
+    return None if obj.name in container.inside.admits else f"that is no place for {class_with_article(obj.name)}"
 
 
-def _why_not_on(obj: ClassEntry, place: ClassEntry) -> str | None:
-    if obj.worn is not None and place.name in obj.worn.by:
+def _why_not_on(obj: ClassEntry, support: ClassEntry) -> str | None:
+    if obj.worn is not None and support.name in obj.worn.by:
         return None
-    if place.top is None:
-        return f"nothing rests on {class_with_article(place.name)}"
-    if obj.size.length > place.top.length:
+    if support.top is None:
+        return f"nothing rests on {class_with_article(support.name)}"
+    if obj.size.length > support.top.length:
         return f"{class_with_article(obj.name)} would be too big"
-    if obj.size.weight > place.top.weight:
+    if obj.size.weight > support.top.weight:
         return f"{class_with_article(obj.name)} would be too heavy"
-    if obj.name not in place.top.admits:
-        return f"that is no support for {class_with_article(obj.name)}"
-    return None
+    return None if obj.name in support.top.admits else f"that is no support for {class_with_article(obj.name)}"
 
 
 def _why_not_holding(holder: ClassEntry, obj: ClassEntry) -> str | None:
@@ -130,15 +120,14 @@ def _kind(kind: str) -> str:
     return kind
 
 
-def _require(what: str, word: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
-    if word not in known:
-        near = closest_match(word, known)
-        advice = f"did you mean {near!r}?" if near else f"known are {', '.join(known)}"
-        raise OntologyError(f"the ontology knows no {what} {word!r}: {advice}")
+def _require(kind: str, word: str, choices: Mapping[str, object] | tuple[str, ...]) -> None:
+    if word not in choices:
+        near = closest_match(word, choices)
+        advice = f"did you mean {near!r}?" if near else f"use one of {', '.join(choices)}"
+        raise OntologyError(f"the ontology knows no {kind} {word!r}: {advice}")
 
 
 @cache
 def ontology() -> Ontology:
     """Return the ontology of the natural vocabulary, loaded from the data files of this package."""
-    loaded = load_ontology(files("formalimg.language.ontology") / "data", vocabulary("natural"))
-    return Ontology(loaded.entries, loaded.clashes)
+    return Ontology(*load_ontology(files("formalimg.language.ontology") / "data", vocabulary("natural")))

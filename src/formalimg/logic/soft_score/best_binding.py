@@ -38,7 +38,7 @@ from formalimg.logic.world import World
 
 if TYPE_CHECKING:
     from formalimg.logic.soft_score.clause_index import IndexedClause, IndexedComponent, LiteralIndex
-    from formalimg.logic.soft_score.group_truth import GroupLiterals
+    from formalimg.logic.soft_score.group_game import GroupLiterals
     from formalimg.logic.soft_score.group_verify import GroupVerifier
     from formalimg.logic.soft_score.payoffs import TruthTables
 
@@ -59,10 +59,7 @@ class BestBinding:
 
     @property
     def share(self) -> float:
-        """Weighted share of satisfied clauses, from 0 to 1. Equals 1 if and only if the formula holds.
-
-        A count that fails adds its closeness.
-        """
+        """Weighted share of satisfied clauses, from 0 to 1. Equals 1 if and only if the formula holds."""
         credit_sum = sum([clause.weight * clause.credit for clause in self.clauses])
         return credit_sum / (CREDIT_UNIT * sum([clause.weight for clause in self.clauses]))
 
@@ -70,8 +67,7 @@ class BestBinding:
 _BYTES_PER_CHARACTER, _BYTES_PER_CLAUSE, _BYTES_PER_LITERAL = 60, 1500, 350
 """What prepared formulas take in memory, measured: for the syntax tree, and for the clauses."""
 
-_MAX_WEIGHT = 1_000_000
-"""With larger weights, the share of a play that misses a light clause would be rounded to 1."""
+_MAX_WEIGHT = 1_000_000  # With larger weights, the share of a play that misses a light clause would be rounded to 1
 
 
 def best_binding(
@@ -203,10 +199,7 @@ class PreparedFormula:
         return earned_weight / prenex.weight
 
     def shares(self, scenes: Sequence[World], styles: Sequence[str | None] | None = None) -> list[float | FormulaError]:
-        """Return the share for each scene. Several times faster than calling `share` in a loop.
-
-        If a scene cannot decide the formula, its result is the error that `share` would raise.
-        """
+        """Return the share for each scene. Several times faster than calling `share` in a loop."""
         image_styles = [None] * len(scenes) if styles is None else styles
         results: list[float | FormulaError] = [0.0] * len(scenes)
         together: list[int] = []
@@ -229,10 +222,7 @@ class PreparedFormula:
     def _play_group(
         self, chosen: Sequence[int], scenes: Sequence[World], styles: Sequence[str | None]
     ) -> Mapping[int, float]:
-        """Return the shares of the chosen scenes whose verification agrees with the minimax game.
-
-        The result is empty if the scenes must be scored one by one.
-        """
+        """Return the shares of the chosen scenes whose verification agrees with the minimax game."""
         from formalimg.logic.soft_score.group_game import TooLargeForGroupsError, group_values
         from formalimg.logic.soft_score.group_verify import TooWideForGroupsError
 
@@ -260,7 +250,7 @@ class PreparedFormula:
 
     @cached_property
     def _group_plan(self) -> tuple[GroupLiterals, GroupVerifier]:
-        from formalimg.logic.soft_score.group_truth import GroupLiterals
+        from formalimg.logic.soft_score.group_game import GroupLiterals
         from formalimg.logic.soft_score.group_verify import GroupVerifier
 
         formula = self._analyzed.named_apart
@@ -283,10 +273,7 @@ class PreparedFormula:
         return estimate
 
     def _game(self, scene: World, style: str | None, passed: bool) -> _Game:
-        """Play the minimax game in a scene, counting every clause if the formula holds.
-
-        Verification and the game must agree, so that an error in one of them never produces a reward.
-        """
+        """Play the minimax game in a scene, counting every clause if the formula holds."""
         game = self._play_components(self._prenex, scene, style)
         if passed and self.credit == "earned" and game.weight < game.prenex.weight:
             # Rarely: a formula that holds without what would earn its clauses, such as one of two alternatives.

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from formalimg.logic.soft_score.payoffs import TruthTables
 
 
-Scope: TypeAlias = tuple[int, ...]
-"""Indices of variables, in the order of the prefix."""
-
-Broadcast: TypeAlias = tuple[slice | None, ...]
-"""A numpy index that broadcasts a table over more variables than it has."""
+Scope: TypeAlias = tuple[int, ...]  # Indices of variables, in the order of the prefix
+Broadcast: TypeAlias = tuple[slice | None, ...]  # A numpy index that broadcasts a table over more variables than it has
 
 
 class LiteralKey(NamedTuple):
@@ -118,14 +115,15 @@ def index_component(
     """Index a component and register its literals in the index."""
     names = tuple(quantifier.variable for quantifier in component.prefix)
     places = {name: position for position, name in enumerate(names)}
-    clauses = tuple(
-        _index_clause(clause, places, weight, index, credit)
-        for clause, weight, credit in zip(component.clauses, weights, needed, strict=True)
-    )
+    clauses = []
+    for clause, weight, credit in zip(component.clauses, weights, needed, strict=True):
+        literals = tuple(_index_literal(literal, places, index, credit) for literal in clause.literals)
+        clauses.append(IndexedClause(literals, scope_of(literals), weight))
     unit = 1 + sum(literal.is_class for clause in clauses for literal in clause.literals)
     kinds = tuple(quantifier.kind for quantifier in component.prefix)
-    credit = CREDIT_UNIT if any(literal.is_count for clause in clauses for literal in clause.literals) else 1
-    return IndexedComponent(names, kinds, clauses, unit, credit, unit * credit * sum(weights) + unit - 1)
+    credit_unit = CREDIT_UNIT if any(literal.is_count for clause in clauses for literal in clause.literals) else 1
+    max_payoff = unit * credit_unit * sum(weights) + unit - 1
+    return IndexedComponent(names, kinds, tuple(clauses), unit, credit_unit, max_payoff)
 
 
 def scope_of(literals: Sequence[IndexedLiteral]) -> Scope:
@@ -138,13 +136,6 @@ def scope_of(literals: Sequence[IndexedLiteral]) -> Scope:
 def broadcast_index(scope: Scope, table_scope: Iterable[int]) -> Broadcast:
     """Return the numpy index that broadcasts a table to a larger scope."""
     return tuple(slice(None) if position in table_scope else None for position in scope)
-
-
-def _index_clause(
-    clause: Clause, places: Mapping[str, int], weight: int, index: LiteralIndex, credit: ClauseCredit
-) -> IndexedClause:
-    literals = tuple(_index_literal(literal, places, index, credit) for literal in clause.literals)
-    return IndexedClause(literals, scope_of(literals), weight)
 
 
 def _index_literal(
@@ -214,13 +205,7 @@ class ClauseEvaluator:
         self.bound = {name: VariableBinding(name, obj, scene.describe(obj)) for name, obj in play.items()}
 
     def evaluate(self, weighted: WeightedClause, indexed: IndexedClause, objects: Sequence[int]) -> ClauseResult:
-        """Evaluate a clause and return the result.
-
-        Args:
-            weighted: the clause.
-            indexed: the same, its variables by their indices.
-            objects: what the variables stand for, by their indices.
-        """
+        """Evaluate a clause and return the result."""
         clause, kind, weight, needed = weighted
         bindings = tuple([self.bound[name] for name in clause.names])
         for literal in indexed.literals:
@@ -266,10 +251,7 @@ class ClauseEvaluator:
 def evaluate_empty_scene(
     clauses: Sequence[WeightedClause], passed: bool, style: str | None, *, earns: bool = True
 ) -> tuple[ClauseResult, ...]:
-    """Evaluate clauses in an empty scene, where clauses about objects hold only if the whole formula does.
-
-    If `earns` is False because the formula requires objects, the other clauses do not count either.
-    """
+    """Evaluate clauses in an empty scene, where clauses about objects hold only if the whole formula does."""
     results = []
     for clause, kind, weight, _ in clauses:
         holds = passed or (

@@ -19,17 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formalimg.logic.constraints import Semantics
-from formalimg.logic.soft_score.group_truth import AtomTables, GroupLiterals
+from formalimg.logic.soft_score.group_game import AtomTables, GroupLiterals
 from formalimg.logic.soft_score.payoffs import MAX_AXES, BoolArray
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value
 from formalimg.logic.variables import bound_variables, existential_block
 from formalimg.logic.world import MAX_ROWS
 
-MAX_CELLS = 4_000_000
-"""The maximum cells of a table over all scenes of a group."""
-
-_Scope: TypeAlias = tuple[int, ...]
-"""Numbers of variables, ascending: the axes of a table after that of the scenes."""
+MAX_CELLS = 4_000_000  # The maximum cells of a table over all scenes of a group
+_Scope: TypeAlias = tuple[int, ...]  # Numbers of variables, ascending: the axes of a table after that of the scenes
 
 
 class TooWideForGroupsError(Exception):
@@ -51,8 +48,7 @@ class _Group(NamedTuple):
     picks: Sequence[_Picks]
 
 
-_Compute: TypeAlias = Callable[[_Group], list[BoolArray]]
-"""Returns tables, all of which have to be true."""
+_Compute: TypeAlias = Callable[[_Group], list[BoolArray]]  # Returns tables, all of which have to be true
 
 
 class _Claim(NamedTuple):
@@ -132,7 +128,10 @@ class GroupVerifier:
         places = [self._numbers[name] for name in atom.variables]
         scope = tuple(sorted(set(places)))
         if not scope:
-            return _Claim(((),), lambda group: [_is_style(atom, group.atoms.styles)])
+            word = atom.arguments[0]
+            return _Claim(
+                ((),), lambda group: [np.array([word == Value(style or "") for style in group.atoms.styles], np.bool)]
+            )
         self._tables.add(scope)
         row = self._literals.atom_row(atom, swapped=places != list(scope))
         if len(scope) == 1:
@@ -254,19 +253,13 @@ class _Join(NamedTuple):
 
 
 def _any_along(table: BoolArray, axis: int) -> BoolArray:
-    """Reduce a table along an axis by logical OR."""
     reduced: BoolArray = np.logical_or.reduce(table, axis=axis)
     return reduced
 
 
 def _plan_valid(variable: int) -> _Claim:
-    """Return a claim that restricts a variable to its valid candidates."""
     return _Claim(((variable,),), lambda group: [group.picks[variable].valid])
 
 
 def _drop_variable(scope: _Scope, variable: int) -> _Scope:
     return tuple(index for index in scope if index != variable)
-
-
-def _is_style(atom: Atom, styles: Sequence[str | None]) -> BoolArray:
-    return np.array([atom.arguments[0] == Value(style or "") for style in styles], np.bool)

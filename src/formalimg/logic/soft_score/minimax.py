@@ -35,24 +35,16 @@ from formalimg.logic.soft_score.minimax_plan import (
 )
 from formalimg.logic.soft_score.payoffs import MAX_AXES, NumberArray, Payoff, PayoffTable, TruthTables
 
-MAX_CELLS = 4_000_000
-"""The maximum cells of a table; above it, a variable is tried value by value."""
-
-MAX_WORK = 1_000_000_000
-"""The maximum cells that are filled for one game, which takes a fraction of a second."""
-
-_ARRAY_OVERHEAD = 5_000
-"""The fixed cost of an array operation, in cells."""
-
+MAX_CELLS = 4_000_000  # The maximum cells of a table; above it, a variable is tried value by value
+MAX_WORK = 1_000_000_000  # The maximum cells that are filled for one game, which takes a fraction of a second
+_ARRAY_OVERHEAD = 5_000  # The fixed cost of an array operation, in cells
 _MAX_ARRAY_CELLS = 100_000
 """Up to this many cells are computed at once; above it, going through the objects of one variable is faster."""
 
 _MAX_ONE_PASS_CELLS = 1_000_000
 """Up to this many cells per table, a game is played in one pass, which is faster than move by move."""
 
-_TOO_LARGE = 2**62
-"""Sums stay below this, so that 64 bits are enough."""
-
+_TOO_LARGE = 2**62  # Sums stay below this, so that 64 bits are enough
 _MAX_BATCH_CELLS = 200_000
 """Up to this many cells are filled at once; more would leave the cache: these go object by object, clause by clause."""
 
@@ -117,10 +109,14 @@ def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells:
     if widest > MAX_AXES:
         return None
     if objects**widest > min(_MAX_BATCH_CELLS, max_cells):
-        if _largest_sum(steps, candidates) > _MAX_BATCH_CELLS:
+
+        def largest_sum() -> int:
+            return max(prod([len(candidates[variable]) for variable in step.scope]) for step in steps)
+
+        if largest_sum() > _MAX_BATCH_CELLS:
             for bounds in forall_bounds:
                 _narrow_candidates(bounds.variable, selected.scopes, tables, candidates)
-        if _largest_sum(steps, candidates) > max_cells:
+        if largest_sum() > max_cells:
             return None
     sides: list[list[IntArray]] = []
     for step in steps:
@@ -131,12 +127,13 @@ def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells:
 
 
 def _forall_candidates(bounds: ForallBounds, truth: TruthTables, unit: int, ties: IntArray) -> list[int]:
-    """Return the candidate objects for a `forall` variable, based on the literals that mention no other variable.
-
-    These are usually the objects that meet the condition of the `forall`, since other objects violate no clause.
-    """
+    """Return the candidates by literals that mention no other variable: mostly those that meet the condition."""
     low, high = (bounds.bounds @ truth.rows(1, bounds.rows) + bounds.open_weight) * unit + ties
     return _possible_minima(low, high)
+
+
+def _condition_applies(bounds: ForallBounds, truth: TruthTables, candidates: Candidates) -> bool:
+    return not truth.rows(1, bounds.condition).take(candidates[bounds.variable], 1).any()
 
 
 def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
@@ -145,11 +142,6 @@ def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
     possible[high.argmin()] = True
     objects: list[int] = possible.nonzero()[0].tolist()
     return objects
-
-
-def _condition_applies(bounds: ForallBounds, truth: TruthTables, candidates: Candidates) -> bool:
-    """Return whether every candidate meets the condition of the `forall`."""
-    return not truth.rows(1, bounds.condition).take(candidates[bounds.variable], 1).any()
 
 
 def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntArray], candidates: Candidates) -> None:
@@ -164,12 +156,6 @@ def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntA
     for number, axis in touching:
         tables[number] = tables[number].take(possible, axis)
     candidates[variable] = [candidates[variable][obj] for obj in possible]
-
-
-def _largest_sum(steps: Sequence[EliminationStep], candidates: Candidates) -> int:
-    """Return the number of cells in the largest sum."""
-    sizes = [len(objects) for objects in candidates]
-    return max([prod([sizes[variable] for variable in step.scope]) for step in steps])
 
 
 def _sum_side(side: StepSide, tables: Sequence[IntArray]) -> IntArray:
@@ -273,11 +259,7 @@ class _Minimax:
         return Move(obj, int(values[obj]))
 
     def order(self, later: Sequence[int], payoffs: Sequence[Payoff]) -> list[int] | None:
-        """Return the elimination order of the later variables, or None if a table would be too large.
-
-        Later variables are eliminated first. Among adjacent variables of the same player, whose order does not matter,
-        the one that leaves the smallest table is eliminated first.
-        """
+        """Return the elimination order of the later variables, or None if a table would be too large."""
         scopes = [frozenset(payoff.variables) for payoff in payoffs]
         remaining = list(later)
         order: list[int] = []
@@ -361,7 +343,6 @@ class _Minimax:
 
 
 def _sum_payoffs(payoffs: Sequence[Payoff], variables: Sequence[int]) -> NumberArray:
-    """Return the sum of the payoffs as an array over the given variables."""
     total = payoffs[0].broadcast(variables)
     for payoff in payoffs[1:]:
         total = total + payoff.broadcast(variables)

@@ -28,8 +28,7 @@ from formalimg.logic.soft_score.payoffs import BoolArray, TruthTables
 Rows: TypeAlias = NDArray[np.intp]
 IntArray: TypeAlias = NDArray[np.int64]
 
-Candidates: TypeAlias = list[Sequence[int]]
-"""The objects that each variable may stand for."""
+Candidates: TypeAlias = list[Sequence[int]]  # The objects that each variable may stand for
 
 
 class StepTable(NamedTuple):
@@ -153,7 +152,6 @@ class ClauseBatch(NamedTuple):
         return tables
 
     def _where_true(self, truth: TruthTables, candidates: Candidates, chosen: slice) -> BoolArray:
-        """Return where each of the chosen clauses holds."""
         combined: Any = None
         for axes, rows, forall_axes, broadcast, _ in self.literals:
             table = truth.rows(axes, rows[chosen])

@@ -16,9 +16,7 @@ from formalimg.logic.syntax import CREDIT_UNIT, DISTINCT, Count
 from formalimg.logic.variables import expand_distinct
 from formalimg.logic.world import DistinguishingWorld, OutOfStepsError, World
 
-MAX_AXES = 60
-"""The most variables of a table: numpy has 64 axes, some of which are for clauses and scenes."""
-
+MAX_AXES = 60  # The most variables of a table: numpy has 64 axes, some of which are for clauses and scenes
 NumberArray: TypeAlias = NDArray[np.integer | np.bool]
 BoolArray: TypeAlias = NDArray[np.bool]
 
@@ -102,7 +100,13 @@ class TruthTables:
         of_style, of_one, of_two, counts = literals
         counting = CountingObjects(world)
         self._rows: tuple[BoolArray, BoolArray, BoolArray] = (
-            np.array([_style_counts(style, literal, counting) for literal in of_style], np.bool),
+            np.array(
+                [
+                    (literal.word == style) is literal.positive and counting.have_instances(literal.credit.instances)
+                    for literal in of_style
+                ],
+                np.bool,
+            ),
             _rows_of_one(world, of_one, counting),
             _rows_of_two(world, of_two, counting),
         )
@@ -174,10 +178,6 @@ class TruthTables:
             return self.where(literal) * np.int64(credit_unit)
         assert self.counts is not None
         return self.counts.tables[literal.row]
-
-
-def _style_counts(style: str | None, literal: LiteralKey, counting: CountingObjects) -> bool:
-    return (literal.word == style) is literal.positive and counting.have_instances(literal.credit.instances)
 
 
 def _rows_of_one(world: World, literals: Iterable[LiteralKey], counting: CountingObjects) -> BoolArray:

@@ -370,7 +370,6 @@ def panel_chart(name: str, chart: PanelChart, threshold: float | None = None) ->
 
 
 def _draw_shade(area: PlotArea, names: Sequence[str], series: Series, ranges: Mapping[str, Interval]) -> Markup:
-    """Draw the shaded range behind a line, with an area for each stretch of adjacent names that have a range."""
     parts: list[Markup] = []
     stretch: list[tuple[float, Interval]] = []
     color = series.style.color

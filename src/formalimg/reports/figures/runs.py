@@ -123,7 +123,6 @@ def _model_panels(section: Section) -> list[LinePanel]:
 
 
 def _judge_panels(section: Section) -> list[LinePanel]:
-    """Return a panel for each judge with a line for each run, if there are several judges."""
     judged = [(row, row.manifest.judge) for row in section.rows if row.manifest.judge is not None]
     judges = [judge for n, (_, judge) in enumerate(judged) if judge not in [earlier for _, earlier in judged[:n]]]
     names = judge_names(judges)

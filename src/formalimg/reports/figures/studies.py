@@ -8,11 +8,10 @@ from typing import Any
 
 from formalimg.benchmarks.registry import suite as find_suite
 from formalimg.human_eval.agreement.boxes import BoxStudy
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy
 from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement
 from formalimg.human_eval.agreement.preferences import PreferenceStudy
 from formalimg.human_eval.agreement.rater_agreement import Panel
-from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement, ScoreGap
+from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy, JudgeScoreAgreement, ScoreGap
 from formalimg.human_eval.agreement.vote_study import VoteStudy
 from formalimg.reports.figures.charts import (
     BoxPlot,
@@ -114,7 +113,6 @@ def _vote_figures(study: VoteStudy) -> Iterator[Figure]:
 def _panel_figures(
     panel: Panel, suite: Benchmark, name: str, subject: str, people: str, confidence: float
 ) -> Iterator[Figure]:
-    """Yield the figures of one panel of raters."""
     by_level = _level_panels(panel, suite, subject, people, confidence)
     if any(series.points for line_panel in by_level.panels for series in line_panel.series):
         yield panel_chart(f"{name}-rates", by_level)
@@ -358,7 +356,6 @@ def _preference_figures(study: PreferenceStudy) -> Iterator[Figure]:
 
 
 def _judge_figures(study: JudgeAgreement) -> Iterator[Figure]:
-    """Yield figures of the scores of a run by each judge, and of judge agreement by kind of question."""
     suite = find_suite(study.suite)
     name = f"{suite.name}-judges-{slug(study.run)}"
     confidence = f"Thin lines: {100 * study.confidence:g} % intervals."

@@ -79,11 +79,7 @@ class Failure:
 
     @cached_property
     def image(self) -> Image:
-        """The image in RGB with its orientation applied, read and decoded on first access.
-
-        Raises:
-            FormalimgError: if the file is gone or damaged.
-        """
+        """The image in RGB with its orientation applied, read and decoded on first access."""
         if self.judged.image is None:
             raise FormalimgError(f"item {self.item} has no image file")
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from formalimg._util.installing import import_pandas
 from formalimg._util.templates import render_template
 from formalimg.benchmarks.registry import suite as find_suite
-from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.human_eval.agreement.rated_images import ImageName
 from formalimg.reports.comparison_model import Comparison
 from formalimg.reports.figures.curve import curve_svg
 from formalimg.reports.figures.svg import Markup

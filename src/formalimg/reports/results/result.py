@@ -78,9 +78,6 @@ class Evaluation:
         Args:
             figure: a word in the name of another figure of the report, such as `failures`.
             missing: how images without a verdict count.
-
-        Raises:
-            FormalimgError: if there is no such figure, or nothing is scored yet.
         """
         from formalimg.reports.figures.runs import comparison_figures
 
@@ -109,9 +106,6 @@ class Evaluation:
         Args:
             others: the other runs, or their folders.
             human: a rating study, or a CSV file of ratings: people decide where they labelled both runs of a pair.
-
-        Raises:
-            FormalimgError: if a folder is no run, or the ratings are not of these runs.
         """
         from formalimg.human_eval.ratings import human_labels
         from formalimg.reports.comparison import compare
@@ -126,9 +120,6 @@ class Evaluation:
         Args:
             parts: one row for each part of a verdict (clause, concept, question), of the images that have one.
             human: a rating study, or a CSV file of ratings: adds the column `label`, what people say of the image.
-
-        Raises:
-            FormalimgError: if pandas is not installed.
         """
         from formalimg.human_eval.ratings import human_labels
         from formalimg.reports.results.notebooks import image_frame, part_frame

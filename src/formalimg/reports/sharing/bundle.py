@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -35,7 +36,7 @@ from formalimg.reports.sharing.bundle_format import (
     table_path,
 )
 from formalimg.runs.reader import StoredRun, open_run
-from formalimg.runs.records import RowRecord, RunRecords, open_records, restore_run
+from formalimg.runs.records import RunRecords, open_records, restore_run
 
 _DEPENDENCIES = ("numpy", "pillow", "ortools")  # Packages whose versions may change a number
 _TIME = (1980, 1, 1, 0, 0, 0)
@@ -60,9 +61,6 @@ def write_bundle(
         path: the file to write; it must not exist.
         made_with: the version of formalimg.
         images: whether the images are part of it; their digests always are.
-
-    Raises:
-        FormalimgError: if there is no run, one cannot be read, an image has changed, or the file exists.
     """
     target = Path(path)
     if not folders:
@@ -76,22 +74,25 @@ def write_bundle(
         records = {name: stack.enter_context(open_records(folder)) for name, folder in named.items()}
         runs = []
         for name, run_records in records.items():
-            counts = _RunCounts()
             writer.add(run_path(name, "run.toml"), run_records.manifest)
             for table, rows in run_records.tables.items():
-                writer.add_records(table_path(name, table), counts.count(table, rows))
+                writer.add_records(table_path(name, table), rows)
             for journal, data in run_records.journals.items():
                 writer.add(run_path(name, journal), data)
             with closing(open_run(named[name])) as run:
                 has_images = images and run.has_images
                 for image, data in _read_images(run) if has_images else ():
                     writer.add(image_path(name, image), data)
-            runs.append(counts.header(name, images=has_images))
+            runs.append(run_counts(name, run_records, images=has_images))
         # From a copy made of the records: whoever has the bundle has no more than these.
         with restored_runs(records) as copies:
             for name, data in report_files(copies).items():
                 writer.add(name, data)
-        digest = writer.finish({"made_with": made_with, "versions": _package_versions(), "runs": runs})
+        versions = {"python": ".".join(platform.python_version_tuple()[:2])}
+        for package in _DEPENDENCIES:
+            with suppress(PackageNotFoundError):  # a copy without metadata
+                versions[package] = version(package)
+        digest = writer.finish({"made_with": made_with, "versions": versions, "runs": runs})
         size = file.tell()
         file.seek(0)
         atomic_write(target, iter(lambda: file.read(CHUNK), b""))
@@ -124,46 +125,20 @@ def report_files(folders: Mapping[str, Path]) -> dict[str, bytes]:
 
 def run_counts(name: str, records: RunRecords, *, images: bool) -> dict[str, Any]:
     """Return the header entry for a run, computed from its records."""
-    counts = _RunCounts()
-    for table, rows in records.tables.items():
-        for _ in counts.count(table, rows):
-            pass
-    return counts.header(name, images=images)
+    tables = records.tables
+    words = {1: "passed", 0: "failed"}
+    return {
+        "name": name,
+        "items": sum(1 for _ in tables["items"]),
+        "images": _sorted_counts(str(row["status"]) for row in tables["pictures"]),
+        "judges": [str(row["name"]) for row in tables["judges"]],
+        "verdicts": _sorted_counts(words.get(row["passed"], "unscored") for row in tables["verdicts"]),
+        "has_images": images,
+    }
 
 
-class _RunCounts:
-    """Counts the records of a run while they are being read."""
-
-    def __init__(self) -> None:
-        self._items = 0
-        self._status: Counter[str] = Counter()
-        self._passed: Counter[str] = Counter()
-        self._judges: list[str] = []
-
-    def count(self, table: str, rows: Iterable[RowRecord]) -> Iterator[RowRecord]:
-        """Yield the rows of a table while counting them."""
-        for row in rows:
-            match table:
-                case "items":
-                    self._items += 1
-                case "pictures":
-                    self._status[str(row["status"])] += 1
-                case "judges":
-                    self._judges.append(str(row["name"]))
-                case "verdicts":
-                    self._passed[{1: "passed", 0: "failed"}.get(row["passed"], "unscored")] += 1
-            yield row
-
-    def header(self, name: str, *, images: bool) -> dict[str, Any]:
-        """Return the entry for the run in the header of a bundle."""
-        return {
-            "name": name,
-            "items": self._items,
-            "images": dict(sorted(self._status.items())),
-            "judges": self._judges,
-            "verdicts": dict(sorted(self._passed.items())),
-            "has_images": images,
-        }
+def _sorted_counts(values: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(values).items()))
 
 
 def _name_runs(folders: Sequence[Path]) -> dict[str, Path]:
@@ -190,14 +165,6 @@ def _read_images(run: StoredRun) -> Iterator[tuple[str, bytes]]:
             raise FormalimgError(f"cannot bundle {judged.image}: {error.strerror}; {advice}") from error
 
 
-def _package_versions() -> dict[str, str]:
-    versions = {"python": ".".join(platform.python_version_tuple()[:2])}
-    for package in _DEPENDENCIES:
-        with suppress(PackageNotFoundError):  # a copy without metadata
-            versions[package] = version(package)
-    return versions
-
-
 class _BundleWriter:
     """Writes the files of a bundle reproducibly, with the header last."""
 
@@ -213,13 +180,16 @@ class _BundleWriter:
 
     def add_records(self, path: str, records: Iterable[Mapping[str, object]]) -> None:
         """Add records as JSON lines in the format of `lines_bytes`, without holding them all in memory."""
-        digest, size = hashlib.sha256(), 0
+        digest, size, chunk = hashlib.sha256(), 0, bytearray()  # chunks compress faster than single lines
         with self._archive.open(path, "w") as file:
-            for lines in _join_lines(f"{dumps_storable(record)}\n".encode() for record in records):
-                digest.update(lines)
-                size += len(lines)
-                _require_size(path, size)
-                file.write(lines)
+            for record in chain(records, [None]):
+                chunk += b"" if record is None else f"{dumps_storable(record)}\n".encode()
+                if record is None or len(chunk) >= CHUNK:
+                    digest.update(chunk)
+                    size += len(chunk)
+                    _require_size(path, size)
+                    file.write(chunk)
+                    chunk.clear()
         _set_attributes(self._archive.getinfo(path))
         self._files[path] = FileDigest(digest.hexdigest(), size)
 
@@ -251,14 +221,3 @@ def _require_size(path: str, size: int) -> None:
 
 def _set_attributes(entry: zipfile.ZipInfo) -> None:
     entry.create_system, entry.external_attr = 3, 0o644 << 16  # the same on every system
-
-
-def _join_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines joined into chunks, which compress faster than single lines."""
-    chunk = bytearray()
-    for line in lines:
-        chunk += line
-        if len(chunk) >= CHUNK:
-            yield bytes(chunk)
-            chunk.clear()
-    yield bytes(chunk)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -24,7 +24,7 @@ from formalimg.types import Item
 
 
 class BundleFinding(NamedTuple):
-    """A problem found in a bundle, with its location and description."""
+    """A problem found in a bundle."""
 
     place: str
     text: str
@@ -44,15 +44,14 @@ class Unproven(NamedTuple):
         return f"{self.what} ({self.number:,}): {self.reason}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class BundleCheck:
-    """The result of verifying a bundle."""
+    """The result of verifying a bundle, collected check by check."""
 
-    findings: tuple[BundleFinding, ...]  # what differs; none if everything that was computed again is as it is stored
-    digest: str  # the digest of the bundle
-    is_cited: bool  # whether it was compared with a digest that was cited
-    made_with: str  # the version of formalimg that made it
-    files: int  # how many files were compared with their digests
+    digest: str = ""  # the digest of the bundle
+    is_cited: bool = False  # whether it was compared with a digest that was cited
+    made_with: str = ""  # the version of formalimg that made it
+    files: int = 0  # how many files were compared with their digests
     verdicts: int = 0  # how many verdicts there are
     by_answers: int = 0  # how many of them were made again from raw answers
     by_scene: int = 0  # how many of them were made again from the stored scene
@@ -60,37 +59,25 @@ class BundleCheck:
     images_to_judge: int = 0  # how many could be made again from an image: `by_image` is a sample of them
     numbers: int = 0  # how many values of the report were computed again
     planned: int = 0  # how many images the runs have planned
-    # what of the plan is not there: images that nobody tried to make, and images without a verdict
-    missing: tuple[Unproven, ...] = ()
-    unproven: tuple[Unproven, ...] = ()  # what does not follow from anything else in the bundle
+    # what differs; none if everything that was computed again is as it is stored
+    findings: list[BundleFinding] = field(default_factory=list)
+    _missing: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _unproven: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def missing(self) -> list[Unproven]:
+        """What of the plan is not there: images that nobody tried to make, and images without a verdict."""
+        return [Unproven(subject, count, reason) for (subject, reason), count in self._missing.items() if count]
+
+    @property
+    def unproven(self) -> list[Unproven]:
+        """What does not follow from anything else in the bundle."""
+        return [Unproven(subject, count, reason) for (subject, reason), count in self._unproven.items() if count]
 
     @property
     def is_complete(self) -> bool:
         """Whether the bundle has no differences and no missing parts of its plan."""
         return not self.findings and not self.missing
-
-    def to_json(self) -> dict[str, object]:
-        """Return the result as plain data."""
-        lists = {
-            name: [entry._asdict() for entry in getattr(self, name)] for name in ("findings", "missing", "unproven")
-        }
-        return {**asdict(self), **lists, "is_complete": self.is_complete}
-
-
-@dataclass
-class CheckTally:
-    """Collects the results of bundle verification."""
-
-    findings: list[BundleFinding] = field(default_factory=list)
-    verdicts: int = 0
-    by_answers: int = 0
-    by_scene: int = 0
-    by_image: int = 0
-    images_to_judge: int = 0
-    numbers: int = 0
-    planned: int = 0
-    _missing: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _unproven: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def differs(self, path: str, text: str) -> None:
         """Record a difference."""
@@ -104,15 +91,13 @@ class CheckTally:
         """Record a part that cannot be derived from the rest of the bundle."""
         self._unproven[subject, reason] += count
 
-    def result(self, digest: str, made_with: str, files: int, *, is_cited: bool) -> BundleCheck:
-        """Return the collected results."""
-        missing, unproven = (
-            tuple(Unproven(subject, count, reason) for (subject, reason), count in counter.items() if count)
-            for counter in (self._missing, self._unproven)
-        )
-        counts = (self.verdicts, self.by_answers, self.by_scene, self.by_image, self.images_to_judge)
-        sums = (*counts, self.numbers, self.planned)
-        return BundleCheck(tuple(self.findings), digest, is_cited, made_with, files, *sums, missing, unproven)
+    def to_json(self) -> dict[str, object]:
+        """Return the result as plain data."""
+        values = {name: value for name, value in vars(self).items() if isinstance(value, str | int)}
+        lists = {
+            name: [entry._asdict() for entry in getattr(self, name)] for name in ("findings", "missing", "unproven")
+        }
+        return {"findings": lists["findings"], **values, **lists, "is_complete": self.is_complete}
 
 
 TOLERANCE = 1e-9  # Numbers may differ by this share: another processor may round otherwise in the last digits
@@ -157,22 +142,14 @@ def value_text(value: Any) -> str:
 _PREMADE = "folder/"  # Models of this name serve existing files, of which some may be absent; no other model ends so
 
 
-class RunCoverage(NamedTuple):
-    """How much of its plan a run has completed."""
-
-    planned: int  # items by samples, as the manifest says
-    never_made: int  # those that nobody has tried to make, or that are not even planned
-    without_image: Mapping[str, int]  # those that the model refused or failed to make, by status
-
-
-def run_coverage(manifest: RunManifest, records: RunRecords) -> RunCoverage:
-    """Return how much of its plan a run has completed."""
+def run_coverage(manifest: RunManifest, records: RunRecords) -> tuple[int, int, Mapping[str, int]]:
+    """Return how many images are planned, were never tried, and that the model refused or failed to make, by status."""
     status = Counter(str(row["status"]) for row in records.tables["pictures"])
     planned = max(sum(1 for _ in records.tables["items"]) * manifest.samples, status.total())
     never_made = status["planned"] + planned - status.total()
     status.pop("planned", 0)
     status.pop("made", 0)
-    return RunCoverage(planned, never_made, dict(status))
+    return planned, never_made, dict(status)
 
 
 def item_problems(run: StoredRun, records: RunRecords, items: Mapping[str, Item[object]]) -> Iterator[str]:
@@ -191,36 +168,27 @@ def item_problems(run: StoredRun, records: RunRecords, items: Mapping[str, Item[
     if not is_of_shipped(items, shipped):
         return
     for item in items.values():
-        if item.id not in shipped or shipped[item.id].question != keys[item.id]:
+        if item.id not in shipped or shipped[item.id][0] != keys[item.id]:
             yield f"item {item.id} is not the one of {run.manifest.suite} that ships with formalimg, as others are"
 
 
-class ShippedItem(NamedTuple):
-    """An item shipped with formalimg: the key of its question, and its prompt."""
-
-    question: str
-    prompt: str
-
-
-def load_shipped_items(manifest: RunManifest) -> Mapping[str, ShippedItem]:
-    """Return the shipped items of the suite of a run by ID, or an empty mapping if there are none."""
+def load_shipped_items(manifest: RunManifest) -> Mapping[str, tuple[str, str]]:
+    """Return the question keys and prompts of the shipped items of the suite of a run by ID, if there are any."""
     return _load_suite_items(manifest.suite, manifest.suite_version)
 
 
 @lru_cache(4)
-def _load_suite_items(suite: str, version: str) -> Mapping[str, ShippedItem]:
-    if not version:
-        return {}
+def _load_suite_items(suite: str, version: str) -> Mapping[str, tuple[str, str]]:
     try:
-        items: Sequence[Item[Any]] = load(suite, f"@{version}")
+        items: Sequence[Item[Any]] = load(suite, f"@{version}") if version else ()
     except FormalimgError:
         return {}
-    return {item.id: ShippedItem(question_key(item), item.prompt) for item in items}
+    return {item.id: (question_key(item), item.prompt) for item in items}
 
 
-def is_of_shipped(items: Mapping[str, Item[object]], shipped: Mapping[str, ShippedItem]) -> bool:
+def is_of_shipped(items: Mapping[str, Item[object]], shipped: Mapping[str, tuple[str, str]]) -> bool:
     """Return whether any item has the ID and prompt of a shipped item, unlike synthesized items."""
-    return any(item.id in shipped and item.prompt == shipped[item.id].prompt for item in items.values())
+    return any(item.id in shipped and item.prompt == shipped[item.id][1] for item in items.values())
 
 
 def image_row_problems(manifest: RunManifest, records: RunRecords, items: Mapping[str, Item[object]]) -> Iterator[str]:
@@ -281,7 +249,7 @@ def look_problems(run: StoredRun, outcomes: Mapping[str, Sequence[ImageOutcome]]
                 yield f"look {number} counts item {truncate(wrong[0], 50, 10)} as {counted}, and its verdict does not"
 
 
-_LOOKED: Mapping[str, tuple[bool | None, ...]] = {
+_LOOKED: Mapping[str, tuple[bool | None, ...]] = {  # The verdicts that an image may have which a look counts so
     "passed": (True,),
     "failed": (False,),
     "unscored": (None,),
@@ -289,7 +257,6 @@ _LOOKED: Mapping[str, tuple[bool | None, ...]] = {
     "lost": (False,),
     "tied": (True, False),
 }
-"""The verdicts that an image may have which a look counts so."""
 
 
 def count_unjudged(outcomes: Sequence[ImageOutcome]) -> int:

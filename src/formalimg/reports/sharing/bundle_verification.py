@@ -15,7 +15,6 @@ from formalimg.errors import FormalimgError
 from formalimg.reports.sharing.bundle import report_files, restored_runs, run_counts
 from formalimg.reports.sharing.bundle_checks import (
     BundleCheck,
-    CheckTally,
     count_leaves,
     count_repeated_images,
     image_row_problems,
@@ -53,28 +52,26 @@ MAX_IMAGES_JUDGED = 100  # With more images in a bundle, judges that are compute
 def verify_bundle(path: str | Path, digest: str | None = None, *, all_images: bool = False) -> BundleCheck:
     """Verify a bundle by recomputing everything that can be derived from other parts of it.
 
-    That are digests, counts, keys, seeds, verdicts (from raw answers, stored scenes, and images where the judge is
+    These are digests, counts, keys, seeds, verdicts (from raw answers, stored scenes, and images where the judge is
     computed here), and every number of the report. After a wrong digest nothing more is read.
 
     Args:
         path: the bundle.
         digest: the digest that was cited, if there is one: nothing in the bundle can be changed without changing it.
         all_images: whether judges look at all images again, and not at a sample.
-
-    Raises:
-        FormalimgError: if it is not a bundle.
     """
     with closing(BundleReader(Path(path))) as reader:
-        check = _Verification(reader, MAX_IMAGES_JUDGED if not all_images else None)
-        check.run(None if digest is None else read_digest(digest))
         made_with = truncate(str(reader.header.get("made_with")), 60, 10)
-        return check.tally.result(reader.digest, made_with, len(reader.declared), is_cited=digest is not None)
+        check = BundleCheck(reader.digest, digest is not None, made_with, len(reader.declared))
+        max_images = None if all_images else MAX_IMAGES_JUDGED
+        _Verification(reader, check, max_images).run(None if digest is None else read_digest(digest))
+        return check
 
 
 def unpack_bundle(path: str | Path, folder: str | Path, digest: str | None = None) -> tuple[Path, ...]:
     """Write the runs of a bundle as run folders, including any images in the bundle, and return the folders."""
     with closing(BundleReader(Path(path))) as reader:
-        tally = CheckTally()
+        tally = BundleCheck()
         if not check_digests(reader, None if digest is None else read_digest(digest), tally):
             raise FormalimgError(f"{path} is not unpacked, because a digest is wrong: {tally.findings[0]}")
         with atomic_folder(Path(folder)) as new:
@@ -87,7 +84,7 @@ def unpack_bundle(path: str | Path, folder: str | Path, digest: str | None = Non
         return tuple(Path(folder) / name for name in reader.runs)
 
 
-def check_digests(reader: BundleReader, cited: str | None, tally: CheckTally) -> bool:
+def check_digests(reader: BundleReader, cited: str | None, tally: BundleCheck) -> bool:
     """Compare the digest of the bundle with the cited digest, and those of its files with the header."""
     digest = digest_text(reader.digest)
     if cited is not None and cited != reader.digest:
@@ -123,10 +120,8 @@ def _read_records(reader: BundleReader, run: str) -> RunRecords:
 class _Verification:
     """Verifies a bundle, from its digests to its verdicts and report."""
 
-    def __init__(self, reader: BundleReader, max_images: int | None) -> None:
-        self._reader = reader
-        self._max_images = max_images
-        self.tally = CheckTally()
+    def __init__(self, reader: BundleReader, tally: BundleCheck, max_images: int | None) -> None:
+        self._reader, self.tally, self._max_images = reader, tally, max_images
 
     def run(self, cited: str | None) -> None:
         """Run all checks, stopping after a wrong digest."""
@@ -135,7 +130,12 @@ class _Verification:
         try:
             records = {name: _read_records(self._reader, name) for name in self._reader.runs}
             for name, of_run in records.items():
-                self._check_counts(name, of_run)
+                stated = self._reader.runs[name]
+                for field, value in run_counts(name, of_run, images=bool(stated.get("has_images"))).items():
+                    if stated.get(field) != value:
+                        text = f"{field} is {dumps_storable(stated.get(field))[:200]}"
+                        text = f"{text}, and the records have {dumps_storable(value)}"
+                        self.tally.differs(f"{HEADER}, {name}", text)
                 self._check_images(name, of_run)
             self._check_run_files(records)
             with restored_runs(records) as folders, ExitStack() as opened:
@@ -151,14 +151,6 @@ class _Verification:
             return
         self._check_report(made)
 
-    def _check_counts(self, run: str, records: RunRecords) -> None:
-        stated = self._reader.runs[run]
-        counted = run_counts(run, records, images=bool(stated.get("has_images")))
-        for field, value in counted.items():
-            if stated.get(field) != value:
-                text = f"{field} is {dumps_storable(stated.get(field))[:200]}"
-                self.tally.differs(f"{HEADER}, {run}", f"{text}, and the records have {dumps_storable(value)}")
-
     def _check_run_files(self, records: Mapping[str, RunRecords]) -> None:
         """Report files that belong to no run, which would otherwise be included in the digest without being checked."""
         files = ("run.toml", *(f"{table}.jsonl" for table in table_names()), *JOURNALS)
@@ -169,7 +161,6 @@ class _Verification:
                 self.tally.differs(path, "it belongs to no run of the bundle")
 
     def _check_images(self, run: str, records: RunRecords) -> None:
-        """Compare images with the digests and sizes in their records, and records with the images."""
         rows = {image_path(run, str(row["file"])): row for row in records.tables["pictures"] if row["file"]}
         folder = image_path(run, "")
         present = {path for path in self._reader.names if path.startswith(folder)}
@@ -201,10 +192,10 @@ class _Verification:
                 tally.differs(run_path(name, file), problem)
         replay = VerdictReplay(name, run, records, items, self._reader.names, tally)
         run_sync(replay.check)
-        coverage = run_coverage(run.manifest, records)
-        tally.planned += coverage.planned
-        tally.lacks(coverage.never_made, "planned images", "nobody has tried to make them")
-        for status, count in coverage.without_image.items():
+        planned, never_made, without_image = run_coverage(run.manifest, records)
+        tally.planned += planned
+        tally.lacks(never_made, "planned images", "nobody has tried to make them")
+        for status, count in without_image.items():
             tally.cannot_prove(count, "images that do not exist", f"the run says that they are {status}")
         self._note_unproven(name, run.manifest, records, items)
         return replay.image_checks

@@ -40,14 +40,6 @@ class PushedRun(NamedTuple):
     digest: str  # the digest of the bundle beside them
 
 
-def read_hub_address(address: str) -> str:
-    """Parse the address of a dataset into `OWNER/NAME`."""
-    match = _ADDRESS.fullmatch(address)
-    if match is None:
-        raise FormalimgError(f"cannot push to {address[:120]!r}: write hf://datasets/OWNER/NAME")
-    return match[1]
-
-
 def push_run(
     folder: str | Path,
     address: str,
@@ -58,11 +50,13 @@ def push_run(
     licence: str = "",
 ) -> PushedRun:
     """Push a run to a dataset on the Hub in a single commit, creating the dataset if needed."""
-    dataset = read_hub_address(address)
-    api = _open_hub()
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
+        raise FormalimgError(f"cannot push to {address[:120]!r}: write hf://datasets/OWNER/NAME")
+    dataset, api = match[1], _open_hub()
     with tempfile.TemporaryDirectory(prefix="formalimg-push-") as temporary:
         stage = Path(temporary)
-        image_count, rows, digest = stage_dataset(folder, stage, dataset, made_with, images=images, licence=licence)
+        image_count, rows, digest = _stage_dataset(folder, stage, dataset, made_with, images=images, licence=licence)
         try:
             api.create_repo(dataset, repo_type="dataset", private=private, exist_ok=True)
             commit = api.upload_folder(
@@ -78,7 +72,7 @@ def push_run(
     return PushedRun(f"{api.endpoint}/datasets/{dataset}", str(commit.oid), image_count, rows, digest)
 
 
-def stage_dataset(
+def _stage_dataset(
     folder: str | Path, stage: Path, dataset: str, made_with: str, *, images: bool = True, licence: str = ""
 ) -> tuple[int, int, str]:
     """Write the dataset files of a run to an empty folder; return the image and row counts and the bundle digest.
@@ -142,9 +136,6 @@ def _open_hub() -> Any:
     return HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None)
 
 
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-
-
 def data_card(
     manifest: RunManifest, dataset: str, card: str, digest: str, rows: int, images: int, licence: str = ""
 ) -> str:
@@ -184,8 +175,8 @@ def data_card(
 
 
 def _metadata_lines(manifest: RunManifest, title: str, rows: int, images: int, licence: str) -> Iterator[str]:
-    """Yield the metadata as lines of YAML, with strings quoted as in JSON."""
-    size = next((name for limit, name in _SIZES if rows < limit), "n>1M")
+    sizes = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+    size = next((name for limit, name in sizes if rows < limit), "n>1M")
     if licence:
         yield f"license: {json.dumps(licence)}"
     yield f"pretty_name: {json.dumps(visible(title, one_line=True), ensure_ascii=False)}"

@@ -17,9 +17,9 @@ from formalimg._util.text import visible
 from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
 from formalimg.reports.comparison import compare
-from formalimg.reports.comparison_model import Comparison, RunRow, Section, settings_text
+from formalimg.reports.comparison_model import RunRow, Section, settings_text
 from formalimg.reports.figures.runs import comparison_figures
-from formalimg.reports.figures.svg import Figure, FigureFormat, write_figures
+from formalimg.reports.figures.svg import FigureFormat, write_figures
 from formalimg.reports.main_table import main_table
 from formalimg.reports.results.failures import find_failures
 from formalimg.reports.tables.format import count_noun, format_interval, format_value, join_names
@@ -27,7 +27,6 @@ from formalimg.reports.tables.markdown import markdown_code, markdown_escape, re
 from formalimg.runs.manifest import Identity, RunManifest
 from formalimg.runs.plan import Selection, plan_digest, question_key
 from formalimg.runs.reader import StoredRun, open_run
-from formalimg.types import Table
 
 _MAX_FIGURES = 2
 _MAX_FAILURES = 3
@@ -61,12 +60,22 @@ def model_card(
     drawings = comparison_figures(comparison)[:_MAX_FIGURES] if figures is not None else ()
     paths = write_figures(drawings, figures, formats) if figures is not None and drawings else ()
     embedded = [path for path in paths if path.suffix == f".{formats[0]}"]
-    table = render_markdown(_plain_main_table(section, comparison)).split("\n", 2)[2]  # without its heading
+    is_whole = all(row.summary.overall.scored == row.summary.overall.expected for row in section.rows)
+    figures_text = []
+    for path, figure in zip(embedded, drawings, strict=True):
+        link = quote(Path(os.path.relpath(path, beside) if beside else path).as_posix())
+        title, note = markdown_escape(figure.title), markdown_escape(plain_caption(figure.note, is_whole=is_whole))
+        figures_text.append(f"![{title}]({link})\n\n*{title}.* {note}\n")
+    main = main_table(section, comparison)
+    caption, *remarks = (plain_caption(note, is_whole=is_whole) for note in main.notes)
+    note = plain_caption(main.interval_note, is_whole=is_whole)
+    main = replace(main, notes=(caption, *filter(None, remarks)), interval_note=note)
+    table = render_markdown(main).split("\n", 2)[2]  # without its heading
     parts = [
         f"{'#' * heading} {markdown_escape(section.title)}\n",
         f"{_headline_text(row, section)}\n",
         table,
-        *(_figure_text(path, figure, beside, section) for path, figure in zip(embedded, drawings, strict=True)),
+        *figures_text,
         *failures,
         f"{marks} How to reproduce\n",
         *([markdown_code(commands, "sh")] if commands else []),
@@ -108,12 +117,6 @@ def _headline_text(row: RunRow, section: Section) -> str:
     return f"{'. '.join(sentences)}. Judged by {markdown_escape(judge or 'nobody')}."
 
 
-def _figure_text(path: Path, figure: Figure, beside: Path | None, section: Section) -> str:
-    link = quote(Path(os.path.relpath(path, beside) if beside else path).as_posix())
-    note = plain_caption(figure.note, is_whole=_is_whole(section))
-    return f"![{markdown_escape(figure.title)}]({link})\n\n*{markdown_escape(figure.title)}.* {markdown_escape(note)}\n"
-
-
 def _failure_lines(run: StoredRun, row: RunRow, section: Section, marks: str) -> Iterator[str]:
     """Yield the kinds of clauses that fail most often, and descriptions of a few failed images."""
     failures = find_failures(run, None, _MAX_FAILURES)
@@ -141,10 +144,10 @@ _WITHOUT_WORDS = "-without-words"  # How conditions end in which the model is gi
 
 
 class Reproduction(NamedTuple):
-    """Commands and notes for reproducing a run."""
+    """Commands for reproducing a run, and notes on what they alone do not say."""
 
-    commands: tuple[str, ...]  # the commands, in their order
-    notes: tuple[str, ...]  # what the commands alone do not say
+    commands: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def reproduction(run: StoredRun) -> Reproduction:
@@ -237,15 +240,3 @@ def plain_caption(text: str, *, is_whole: bool) -> str:
     return " ".join(
         sentence for sentence in sentences if not (_OPTION.search(sentence) or (is_whole and _RULE.match(sentence)))
     )
-
-
-def _plain_main_table(section: Section, comparison: Comparison) -> Table:
-    table, is_whole = main_table(section, comparison), _is_whole(section)
-    caption, *remarks = (plain_caption(note, is_whole=is_whole) for note in table.notes)
-    note = plain_caption(table.interval_note, is_whole=is_whole)
-    return replace(table, notes=(caption, *filter(None, remarks)), interval_note=note)
-
-
-def _is_whole(section: Section) -> bool:
-    """Return whether every image of a section has a verdict."""
-    return all(row.summary.overall.scored == row.summary.overall.expected for row in section.rows)

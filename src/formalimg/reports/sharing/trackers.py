@@ -66,7 +66,9 @@ def log_run(run: TrackedRun, tracker: Tracker) -> str:
 def _log_tensorboard(run: TrackedRun, location: str) -> str:
     from numpy import asarray
 
-    folder = Path(location or "tensorboard") / _folder_name(run)
+    name = re.sub(r"[/\\]", "-", visible(run.name, one_line=True))
+    is_long = len(name.encode()) > _MAX_FOLDER_NAME
+    folder = Path(location or "tensorboard") / (f"{name[:40]}-{run.key[:8]}" if is_long else name)
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob(f"events.out.tfevents.*{_SUFFIX}"):
         old.unlink()  # the same run again: two curves of one name would lie over each other
@@ -85,12 +87,6 @@ def _log_tensorboard(run: TrackedRun, location: str) -> str:
             if image is not None:
                 writer.add_image(f"failures/{failure.item}", asarray(image), number, dataformats="HWC")
     return f"{folder} (tensorboard --logdir {folder.parent})"
-
-
-def _folder_name(run: TrackedRun) -> str:
-    """Return a folder name for a run, shortened with the run key appended if the name is too long."""
-    name = re.sub(r"[/\\]", "-", visible(run.name, one_line=True))
-    return name if len(name.encode()) <= _MAX_FOLDER_NAME else f"{name[:40]}-{run.key[:8]}"
 
 
 def _log_mlflow(run: TrackedRun, location: str) -> str:
@@ -225,8 +221,7 @@ class TrackedRun:
     name: str  # its name: that of its folder, with the judge where the run has several
     key: str  # a text of 32 hexadecimal digits by which the same run and judge are found again
     settings: Mapping[str, str | int | float | bool]  # what the run was asked to do, and by which version
-    # the numbers of the whole run, by name: rate or score with its interval, coverage, counts, cost
-    numbers: Mapping[str, float]
+    numbers: Mapping[str, float]  # the numbers of the whole run, by name
     levels: Mapping[int, Mapping[str, float]]  # the numbers of each level, by name
     level_word: str  # what a level is called, such as `K`
     failures: Failures = field(repr=False)  # images that failed
@@ -276,7 +271,6 @@ def read_tracked_run(
 
 
 def _rate_numbers(name: str, value: float | None, interval: tuple[float, float] | None) -> dict[str, float]:
-    """Return a rate and the ends of its interval, or nothing if the rate has no value."""
     if value is None:
         return {}
     ends = {} if interval is None else {f"{name}_low": interval[0], f"{name}_high": interval[1]}

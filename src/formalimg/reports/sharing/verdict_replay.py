@@ -14,7 +14,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import DECLINED
 from formalimg.judges.recorded_judge import EvidenceError, RecordedJudge, UnknownJudgeError, open_local_judge
 from formalimg.reports.sharing.bundle_checks import (
-    CheckTally,
+    BundleCheck,
     count_unjudged,
     is_same,
     look_problems,
@@ -43,11 +43,7 @@ class ImageCheck(NamedTuple):
 
 
 class VerdictReplay:
-    """Recomputes the verdicts of a run.
-
-    Attributes:
-        image_checks: the verdicts that can be made again from images of the bundle, once `check` is done.
-    """
+    """Recomputes the verdicts of a run, and collects those that can be made again from images (`image_checks`)."""
 
     def __init__(
         self,
@@ -56,7 +52,7 @@ class VerdictReplay:
         records: RunRecords,
         items: Mapping[str, Item[object]],
         paths: Collection[str],
-        tally: CheckTally,
+        tally: BundleCheck,
     ) -> None:
         self._name, self._run, self._tally, self._items, self._paths = name, run, tally, items, paths
         self._place = run_path(name, "verdicts.jsonl")
@@ -113,9 +109,8 @@ class VerdictReplay:
                 try:
                     await self._replay(recorded, judged, judge, item, is_looked_at=is_looked_at)
                 except EvidenceError:
-                    excuses[
-                        f"unscored, because {_short_name(judge)} says so and stored nothing else"
-                    ] += not is_looked_at
+                    reason = f"unscored, because {_short_name(judge)} says so and stored nothing else"
+                    excuses[reason] += not is_looked_at
         for reason, count in excuses.items():
             tally.cannot_prove(count, "verdicts", reason)
 
@@ -160,8 +155,7 @@ class VerdictReplay:
         return f"item {truncate(judged.outcome.item, 50, 10)}, image {judged.outcome.sample}, by {_short_name(judge)}"
 
 
-_WITHOUT_IMAGE = {"no image", "refused", "generation failed"}
-"""Reasons that no judge gives: they are those of image models, and are checked with the images."""
+_WITHOUT_IMAGE = {"no image", "refused", "generation failed"}  # Reasons of image models, checked with the images
 
 
 def _short_name(judge: Identity) -> str:
@@ -172,14 +166,10 @@ def _read_pixels(value: object) -> int:
     return value if type(value) is int and value > 0 else 1
 
 
-_TEXTS = {"explanation", "reasons", "contradiction", "served"}
-"""Evidence that nothing is counted by, and whose wording may differ between versions."""
+_TEXTS = {"explanation", "reasons", "contradiction", "served"}  # Evidence whose wording may differ between versions
 _CUT_OFF = "cut off by the limit"
-_SEEN = ("scene", "style", "depth", "objects", "profiles")
-"""Evidence of what a judge saw in an image; how close it came to seeing something else hangs on the processor."""
-_DETECTOR_TOLERANCE = 5.0
-"""How far a box may lie from where a network finds it on another processor, on a canvas of 1000."""
-
+_SEEN = ("scene", "style", "depth", "objects", "profiles")  # Evidence that does not depend on the processor
+_DETECTOR_TOLERANCE = 5.0  # How far a box may lie off on another processor, on a canvas of 1000
 
 RULE = "rule"  # In the evidence of a verdict that no judge was needed for
 FLAT = "flat colour"  # The rule about all images; those about layouts are of the judges of layouts
@@ -213,8 +203,7 @@ async def record_problems(
     judge: RecordedJudge, item: Item[object], stored: Verdict | Unscored, size: tuple[int, int]
 ) -> list[str]:
     """Return the differences between a stored verdict and the one its judge derives from the records."""
-    source = "raw answers" if judge.source(item) == "answers" else "scene"
-    verb = "make" if source == "raw answers" else "makes"
+    source, verb = ("raw answers", "make") if judge.source(item) == "answers" else ("scene", "makes")
     try:
         made = await judge.judge(item, stored, size)
     except EvidenceError as error:

@@ -63,7 +63,6 @@ def format_interval(interval: Interval | None, type: ColumnType, *, compact: boo
 
 
 def _round_outwards(interval: Interval) -> tuple[int, int]:
-    """Return the ends of an interval as whole percentages, rounded outwards."""
     # Rounded first, because 100 * 0.29 is a little less than 29.
     return floor(round(100 * interval.low, 9)), ceil(round(100 * interval.high, 9))
 

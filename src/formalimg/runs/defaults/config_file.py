@@ -60,8 +60,6 @@ def read_user_file(path: Path) -> ConfigFile:
 
 
 class _Reader:
-    """A parser for one configuration file that includes its name in every error message."""
-
     def __init__(self, path: Path, *, project: bool) -> None:
         self.name = display_path(path)  # as people write it
         self.wishes: list[str] = []  # what a project's file wants beyond harmless defaults

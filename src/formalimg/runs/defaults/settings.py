@@ -12,33 +12,28 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from formalimg._util.text import truncate
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.runs.defaults.available_judges import Words
+    from formalimg.models.registry import Requirements
 
 NAME = "formalimg.toml"
 ICONS = "builtin/icons"
 DRAWN = "builtin/drawn"
 _BUILT_IN = "builtin/"
 
-JUDGE_VARIABLE = "FORMALIMG_JUDGE"
-"""Environment variable that names the judge of models that are not built in."""
-
-GROUNDER_VARIABLE = "FORMALIMG_GROUNDER"
-"""Environment variable that names what finds the objects in images for rewards."""
-
+JUDGE_VARIABLE = "FORMALIMG_JUDGE"  # Environment variable that names the judge of models that are not built in
+GROUNDER_VARIABLE = "FORMALIMG_GROUNDER"  # Environment variable that names what finds the objects in images for rewards
 _OPTIONS = "_OPTIONS"
 """What the name of a variable with options ends with: `base_url=http://127.0.0.1:8000/v1 timeout=60`."""
 
-RUNS = Path("runs")
-"""The folder of runs if no file names another, relative to the current folder."""
-
+RUNS = Path("runs")  # The folder of runs if no file names another, relative to the current folder
 Value = TypeVar("Value")
+Words = Literal["command", "python"]  # Whether a line is to be typed as options, or as arguments of a call
 
 
 @dataclass(frozen=True)
@@ -165,10 +160,7 @@ def _read_environment(variable: str, role: str) -> ConfiguredJudge | None:
 
 
 def project_file() -> Path | None:
-    """Find the nearest project file, searching up to the repository root or the home folder.
-
-    Outside of both only the current folder is searched: folders such as /tmp belong to everybody.
-    """
+    """Find the nearest project file, searching up to the repository root or the home folder."""
     try:
         current = Path.cwd()
     except FileNotFoundError:  # it was removed
@@ -212,8 +204,6 @@ def default_judge(
     configured = load_defaults().judge(suite_name)
     if configured is not None:
         return configured
-    from formalimg.runs.defaults.available_judges import no_judge_error  # here, because most runs have a judge
-
     raise no_judge_error(suite_name, model, protocol, words, making=making)
 
 
@@ -227,6 +217,106 @@ def _is_judged_offline(suite_name: str, model: str, task: str, protocol: str = "
         return task == "layout"
     benchmark = suite(suite_name)
     return benchmark.judged_offline or (is_built_in(model) and benchmark.world != "")
+
+
+_SUGGESTED: Mapping[str, str] = {  # a model of each provider that can see
+    "anthropic": "claude-sonnet-4-5",
+    "gemini": "gemini-3-pro-preview",
+    "hf": "Qwen/Qwen3-VL-8B-Instruct",
+    "openai": "gpt-5",
+    "transformers": "Qwen/Qwen3-VL-8B-Instruct",
+}
+_COMMON = "gemini/gemini-3-pro-preview"
+_COCO_USE = 'for photographs and prompts such as "There is a cat."'
+_COCO_INSTALL = "pip install 'opencv-python-headless<5' && pip install --no-deps c4dynamics==1.2.0"
+_URL_VARIABLE = "OPENAI_BASE_URL"
+
+
+class NoJudgeError(FormalimgError):
+    """Raised when no judge is available. The first line gives the reason, the others in `findings` list remedies."""
+
+    def __init__(self, reason: str, findings: list[str]) -> None:
+        self.findings = findings
+        super().__init__("\n".join([reason, *findings]))
+
+
+def suggest_judge() -> str:
+    """Return the option for a judge whose API key is set, falling back to a common one."""
+    return _judge_line(next(iter(_judges_with_keys()), _COMMON), "command")
+
+
+def _judges_with_keys() -> dict[str, str]:
+    """Return the judges whose API key is set, each with the reason why it can be used; keys are named, never shown."""
+    from formalimg.models.secrets import set_key_names
+
+    is_elsewhere = bool(os.environ.get(_URL_VARIABLE, "").strip())
+    judges = {"openai/MODEL": f"{_URL_VARIABLE} is set: name a model of that server"} if is_elsewhere else {}
+    for name, requirements in _providers().items():
+        if not (name == "openai" and is_elsewhere) and (keys := set_key_names(requirements.keys)):
+            judges[f"{name}/{_SUGGESTED.get(name, 'MODEL')}"] = f"{keys[0]} is set{_install_advice(name)}"
+    return judges
+
+
+def _providers() -> Mapping[str, Requirements]:
+    from formalimg.models.registry import chat_requirements  # here, because most runs have a judge
+
+    return chat_requirements()
+
+
+def _judge_line(name: str, words: Words, url: str = "") -> str:
+    """Return the option or argument that selects a judge."""
+    if words == "python":
+        return f"judge={name!r}" + (f", judge_options={ ({'base_url': url})!r}" if url else "")
+    return f"--judge {shlex.quote(name)}" + (f" -J base_url={url}" if url else "")
+
+
+def _install_advice(provider: str) -> str:
+    requirements = _providers().get(provider)
+    if requirements is None or not requirements.missing_modules():
+        return ""
+    return f"; after: {requirements.install}"
+
+
+def no_judge_error(suite_name: str, model: str, protocol: str, words: Words, *, making: bool) -> NoJudgeError:
+    """Build the error raised when no judge is available for a model's images."""
+    benchmark = suite(suite_name)
+    model = truncate(model, 200, 100)  # of a run folder it is somebody else's text
+    if protocol != "default":
+        needs = f"the protocol {protocol} asks a chat model that can see"
+        reason = f"there is no judge for {suite_name} that works offline: {needs}"
+    elif benchmark.judged_by_boxes:
+        reason = (
+            f"there is no judge for the images of {model}: {suite_name} {benchmark.judge_needs} ({ICONS} reads only "
+            "the drawings of the built-in models)"
+        )
+    elif benchmark.takes_detectors:
+        kind = benchmark.judge_needs.removeprefix("needs ")
+        reason = f"there is no judge for {model}: name {kind}, or a detector for prompts that name objects"
+    else:
+        reason = f"there is no judge for {suite_name} that works offline: it {benchmark.judge_needs}"
+    judges = _judges_with_keys()
+    if judges:
+        heading = f"Available here, {'add one of these' if words == 'command' else 'give one of these arguments'}:"
+        width = max(len(_judge_line(name, words)) for name in judges)
+        lines = [f"{_judge_line(name, words):<{width}}  ({why_usable})" for name, why_usable in judges.items()]
+    else:
+        keys = [requirements.keys[0] for requirements in _providers().values() if requirements.keys]
+        heading = f"Nothing is available here: no key is set ({', '.join(keys)}). For example:"
+        lines = [
+            f"{_judge_line(_COMMON, words)}  (with GEMINI_API_KEY in the environment or in "
+            f".env{_install_advice('gemini')})",
+            f"{_judge_line('openai/MODEL', words, 'http://127.0.0.1:8000/v1')}  (with a vision-language model that "
+            f"vLLM, Ollama or another server serves there{_install_advice('openai')})",
+        ]
+        if benchmark.takes_detectors:
+            lines.append(f"{_judge_line('detector/coco', words)}  ({_COCO_USE}; after: {_COCO_INSTALL})")
+    remedies = [
+        f'To choose once for all runs: {JUDGE_VARIABLE}=NAME in the environment, or judge = "NAME" below [defaults] in '
+        "formalimg.toml."
+    ]
+    if words == "command" and making:
+        remedies.append(f"To make the images only: `formalimg run --no-judge`{benchmark.without_judge}.")
+    return NoJudgeError(f"{reason}.", [heading, *(f"  {line}" for line in lines), *remedies])
 
 
 def is_built_in(model: str) -> bool:

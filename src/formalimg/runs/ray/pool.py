@@ -4,36 +4,154 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
+import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
-from formalimg.models.base import Failed, ImageRequest, ImageResult, PremadeImageModel
+from formalimg.models.base import Failed, ImageRequest, ImageResult, NotStartedError, PremadeImageModel
 from formalimg.runs.parties import Reopenable
 from formalimg.runs.progress import Progress
-from formalimg.runs.ray.ray_cluster import ResourceRequest, connect
-from formalimg.runs.ray.scheduling import CallScheduler, WorkerSlot, format_rates
 from formalimg.runs.ray.worker import (
     ComponentSpec,
     GeneratedBatch,
+    ResourceRequest,
     WorkerFailure,
     WorkerLostError,
     WorkerSetup,
     WorkerVerdict,
+    connect,
     end_worker,
     failure_of,
     start_worker,
 )
 from formalimg.types import ImageModel, Item, Judge, Setting, Unscored, Verdict
 
-_MAX_FAILURES = 3
-"""After this number of workers in a row that could not be started, their slot stays empty."""
+_MAX_LISTED = 8
+"""Up to this number of workers, rates are shown one by one; of more, the lowest and highest of each machine."""
 
+_POLL_SECONDS = 0.5  # Interval at which a waiting call checks whether it is still needed
+
+
+class WorkerRate(NamedTuple):
+    """The throughput of a worker."""
+
+    host: str  # its machine; empty as long as it has not started
+    rate: float  # images and verdicts per second since it started
+
+
+def format_rates(rates: Sequence[WorkerRate]) -> str:
+    """Return the rates of all workers by machine, such as `3 workers: a 1.2 + 1.3/s, b 0.9/s; 1 starting`."""
+    by_host: dict[str, list[float]] = defaultdict(list)
+    for worker in rates:
+        if worker.host:
+            by_host[worker.host].append(worker.rate)
+    starting = sum(not worker.host for worker in rates)
+    few = len(rates) <= _MAX_LISTED
+    parts = [f"{host} {_format_host(host_rates, few=few)}/s" for host, host_rates in sorted(by_host.items())]
+    working = len(rates) - starting
+    text = f"{working} worker{'s' * (working != 1)}" + (f": {', '.join(parts)}" if parts else "")
+    return f"{text}; {starting} starting" if starting else text
+
+
+def _format_host(rates: Sequence[float], *, few: bool) -> str:
+    if few:
+        return " + ".join(f"{rate:.1f}" for rate in rates)
+    return f"{len(rates)} × {min(rates):.1f} to {max(rates):.1f}"
+
+
+@dataclass
+class WorkerSlot:
+    """A permanent slot for one worker, whose worker can be replaced."""
+
+    worker: Any = None  # the Ray actor handle; None if there is none
+    host: str = ""  # its machine; empty if there is none
+    lost: asyncio.Event = field(default_factory=asyncio.Event)  # set when the worker no longer answers
+    done: int = 0  # number of images and verdicts that came from it
+    since: float = 0.0  # when it started
+    failures: int = 0  # number of workers in a row that could not be started
+
+    def assign(self, worker: Any, host: str) -> None:
+        """Assign a ready worker to the slot."""
+        self.worker, self.host, self.done, self.since, self.failures = worker, host, 0, time.monotonic(), 0
+
+    def clear(self) -> Any:
+        """Empty the slot and return its worker."""
+        worker, self.worker, self.host = self.worker, None, ""
+        return worker
+
+    @property
+    def rate(self) -> WorkerRate:
+        """The throughput of the current worker."""
+        seconds = time.monotonic() - self.since
+        return WorkerRate(self.host, self.done / seconds if self.host and seconds else 0.0)
+
+
+class CallSlot(NamedTuple):
+    """Capacity for one call to a worker."""
+
+    depth: int  # number of other calls the worker has when the call slots before this one are taken
+    number: int  # orders call slots of the same depth
+    slot: WorkerSlot  # whose it is, as long as that worker is in that slot
+    worker: Any
+
+
+class CallScheduler:
+    """The available call slots of all workers."""
+
+    def __init__(self) -> None:
+        self._free: asyncio.PriorityQueue[CallSlot] = asyncio.PriorityQueue()
+        self._numbers = itertools.count()
+        self._ended: BaseException | None = None
+
+    def add(self, slot: WorkerSlot, calls: int) -> None:
+        """Add a worker with capacity for `calls` concurrent calls."""
+        for depth in range(calls):
+            self._free.put_nowait(CallSlot(depth, next(self._numbers), slot, slot.worker))
+
+    def end(self, error: BaseException) -> None:
+        """Raise the error in every waiting and future call."""
+        self._ended = error
+        self._free.put_nowait(_WAKE_UP)
+
+    @asynccontextmanager
+    async def next(self, is_needed: Callable[[], bool] = lambda: True) -> AsyncIterator[CallSlot]:
+        """Wait for a call slot and yield it, releasing it after the block if the worker is still alive."""
+        call = await self._take(is_needed)
+        while self._ended is None and call.worker is not call.slot.worker:
+            call = await self._take(is_needed)
+        if self._ended is not None:
+            self._free.put_nowait(_WAKE_UP)  # for the next who waits
+            raise self._ended
+        try:
+            if not is_needed():
+                raise NotStartedError
+            yield call
+        finally:
+            if call.worker is call.slot.worker:
+                self._free.put_nowait(call._replace(number=next(self._numbers)))
+
+    async def _take(self, is_needed: Callable[[], bool]) -> CallSlot:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_POLL_SECONDS):
+                    return await self._free.get()
+            if not is_needed():
+                raise NotStartedError
+
+
+_WAKE_UP = CallSlot(-1, -1, WorkerSlot(), None)
+
+
+_MAX_FAILURES = 3  # After this number of workers in a row that could not be started, their slot stays empty
 _RESTART_DELAY = 1.0
 """Seconds before a lost worker is replaced: the cluster needs a moment to notice a machine that died."""
 
@@ -51,11 +169,7 @@ def open_worker_pool(
     resources: ResourceRequest | None = None,
     address: str = "auto",
 ) -> Iterator[WorkerPool]:
-    """Open a pool of Ray workers that all hold the same model, judge, or both.
-
-    Give `pool.model` and `pool.judge` to a run in place of the model and the judge: all else is the same, and so are
-    the results.
-    """
+    """Open a pool of Ray workers that all hold the same model, judge, or both."""
     resources = resources or ResourceRequest()
     if workers is not None and workers < 1:
         raise FormalimgError(f"{workers} workers cannot do anything: ask for 1 or more")
@@ -222,18 +336,11 @@ class WorkerPool:
 
 # --- a distributed model and judge: a run sees the same names, settings and keys
 
-MAX_LOSSES = 3
-"""How often a request may be with a worker that dies. Then it is taken to be the reason."""
-
-EXTRA_CALLS = 1
-"""Calls queued at a worker beyond those it can do at a time, so that it need not wait for the next."""
-
-_log = logging.getLogger(__name__)
+MAX_LOSSES = 3  # How often a request may be with a worker that dies. Then it is taken to be the reason
+EXTRA_CALLS = 1  # Calls queued at a worker beyond those it can do at a time, so that it need not wait for the next
 
 
 class _Distributed:
-    """The shared base of distributed models and judges."""
-
     def __init__(self, pool: WorkerPool, original: ImageModel | Judge) -> None:
         self._pool = pool
         self._original = original
@@ -253,10 +360,7 @@ class _Distributed:
 
 
 class DistributedModel(_Distributed):
-    """An image model with a copy on each worker of a pool.
-
-    A batch that fails is retried in halves, down to single requests; one whose worker dies is retried on another.
-    """
+    """An image model with a copy on each worker of a pool."""
 
     def __init__(self, pool: WorkerPool, model: ImageModel) -> None:
         super().__init__(pool, model)

@@ -24,9 +24,7 @@ from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Between, Greater, 
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.nnf import AllBut, AllOf, AnyOf, AtomClaim, Claim, Each, Every, Many, Some, build_claim
 
-DEFAULT_MARGIN = 20
-"""How far relations are kept from flipping: this much on the canvas, half as many per cent in area."""
-
+DEFAULT_MARGIN = 20  # How far relations are kept from flipping: this much on the canvas, half as many per cent in area
 _WHOLE = 1000  # areas are compared in thousandths
 
 

@@ -29,15 +29,11 @@ from formalimg.scenes.solver.nnf import (
 )
 from formalimg.scenes.solver.results import SolverLimitError
 
-MAX_SLOTS = 100
-"""The maximum objects that counts may ask for."""
-
+MAX_SLOTS = 100  # The maximum objects that counts may ask for
 OWN_OBJECT = "is an object of its own"
 """The predicate that a slot is not the same object as an earlier one: objects are counted once."""
 
-OTHER_WORD = ""
-"""Stands for every word that the formula does not mention."""
-
+OTHER_WORD = ""  # Stands for every word that the formula does not mention
 WORD_PREDICATES = {"Is": "class", "Has": "color"}
 """The predicates that are decided by a word of an object, and the kind of the word."""
 

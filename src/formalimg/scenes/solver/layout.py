@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 
-Expression: TypeAlias = Any
-"""A linear expression of the constraint solver, or a number."""
+Expression: TypeAlias = Any  # A linear expression of the constraint solver, or a number
 
 
 class FreeLayout(NamedTuple):
@@ -42,12 +41,8 @@ class GridLayout(NamedTuple):
 
 Layout: TypeAlias = FreeLayout | GridLayout
 
-PROOF_LAYOUT = FreeLayout(1, MIN_SIDE, CANVAS, 0, 0)
-"""Only the canvas and no overlap: the layout of proofs."""
-
-TIGHT_LAYOUT = FreeLayout(1, MIN_SIDE, CANVAS, 4, 0)
-"""For scenes that need all the space."""
-
+PROOF_LAYOUT = FreeLayout(1, MIN_SIDE, CANVAS, 0, 0)  # Only the canvas and no overlap: the layout of proofs
+TIGHT_LAYOUT = FreeLayout(1, MIN_SIDE, CANVAS, 4, 0)  # For scenes that need all the space
 _AXIS = {"xmin": 0, "xmax": 0, "center_x": 0, "ymin": 1, "ymax": 1, "center_y": 1}
 _GAP = 24
 _BORDER = 20

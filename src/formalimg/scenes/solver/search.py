@@ -41,19 +41,14 @@ from formalimg.scenes.solver.layout import (
 from formalimg.scenes.solver.nnf import Claim, build_claim, conjuncts, max_objects_needed
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
 
-_MAX_OBJECT_BOUND = 40
-"""Larger bounds on the number of objects are not used."""
-
-_MAX_CHECKS = 150
-"""The maximum sets of conjuncts that are tried to minimize a conflict."""
+_MAX_OBJECT_BOUND = 40  # Larger bounds on the number of objects are not used
+_MAX_CHECKS = 150  # The maximum sets of conjuncts that are tried to minimize a conflict
 
 # Time limits of single attempts, in deterministic solver time (about a second each on a slow machine).
 _NEAT, _FREE, _PROOF, _PIECE = 0.1, 1.0, 10.0, 1.0
 _MAX_SPENT = 15.0
 
-_BARE = Reading.by_margin(0)
-"""The rules as they are."""
-
+_BARE = Reading.by_margin(0)  # The rules as they are
 _MAX_MARGIN = 60
 _MAX_INSTANCES = 12
 _MAX_OBJECTS = 20

@@ -10,9 +10,8 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 _NEEDS_SERVER = ("/playground", "/events", "/tags", "/static/runs.js", "/static/run.js", "/static/live.js")
-"""What is not in an export: it computes or changes something when it is asked for, or watches what changes."""
 
-_KEPT: Mapping[str, tuple[str, ...]] = {
+_PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "/": ("page",),
     "/run": ("run", "judge"),
     "/gallery": ("run", "judge", "page"),
@@ -22,35 +21,22 @@ _KEPT: Mapping[str, tuple[str, ...]] = {
     "/thumbnail": ("run", "item", "sample"),
     "/witness": ("run", "item"),
 }
-"""The values of a query that a page of its own is made for. Filters of a gallery are left to the browser."""
+"""Query parameters with a page for each value. The browser applies the filters of a gallery."""
 
-_NOTHING_ELSE = ("/", "/compare")
-"""Pages that are not exported with other values than these: sorted, or with another baseline."""
-
-_DEFAULTS: Mapping[tuple[str, str], str] = {
-    ("/", "page"): "1",
-    ("/gallery", "page"): "1",
-    ("/compare", "page"): "1",
-    ("/item", "sample"): "0",
-    ("/image", "sample"): "0",
-    ("/thumbnail", "sample"): "0",
-}
-"""Values that mean the same as none."""
-
-_POSITION = ("at", "sample", "page")
-"""Values of a gallery that say where in it one is, and not what it shows."""
-
+_NO_OTHERS = ("/", "/compare")  # not exported with other parameters, such as a sort order
+_DEFAULTS = {"page": "1", "sample": "0"}
+_POSITION = ("at", "sample", "page")  # parameters of a gallery that are no filters
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 
 
 class Address(NamedTuple):
     """A viewer URL, reduced to the parts that make a difference in an export."""
 
-    path: str  # its path, such as `/item`
-    values: tuple[tuple[str, str], ...]  # the values of its query, in a fixed order
-    filters: tuple[tuple[str, str], ...] = ()  # for a gallery: what it is filtered by, for the browser to do
-    fragment: str = ""  # the place in the page
-    image: Address | None = None  # for a gallery: the page of the image that it was left for
+    path: str
+    values: tuple[tuple[str, str], ...]  # query parameters, in a fixed order
+    filters: tuple[tuple[str, str], ...] = ()  # of a gallery, applied by the browser
+    fragment: str = ""
+    image: Address | None = None  # of a gallery: the page of the image to show in it
 
     @property
     def page(self) -> Address:
@@ -67,18 +53,18 @@ class Address(NamedTuple):
         return dict(self.values).get(name, "")
 
     def file(self, suffix: str = ".html") -> str:
-        """Return the path of the exported file, in plain characters and always the same for equal addresses."""
+        """Return the path of the exported file, in plain characters."""
         if self.path.startswith("/static/"):
             return f"static/{_slug(self.path.removeprefix('/static/').rpartition('.')[0])}{suffix}"
-        runs = [value for name, value in self.values if name == "run"]
-        others = [_part(name, value) for name, value in self.values if name != "run"]
+        runs = [_slug(value) for name, value in self.values if name == "run"]
+        parts = [
+            _slug(value) if name == "item" else f"{_slug(name)}-{_slug(value)}"
+            for name, value in self.values
+            if name != "run"
+        ]
         folders = [_slug(unquote(part)) for part in self.path.split("/") if part]
-        folders += ["--".join(map(_slug, runs))] if runs else []
-        return "/".join([*folders, f"{'-'.join(others) or 'index'}{suffix}"])
-
-
-def _part(name: str, value: str) -> str:
-    return _slug(value) if name == "item" else f"{_slug(name)}-{_slug(value)}"
+        folders += ["--".join(runs)] if runs else []
+        return "/".join([*folders, f"{'-'.join(parts) or 'index'}{suffix}"])
 
 
 def _slug(text: str) -> str:
@@ -94,43 +80,35 @@ def _slug(text: str) -> str:
 def parse_address(url: str) -> Address | None:
     """Return the address of a link, or None if it leaves the site or needs a server."""
     parts = urlsplit(url)
-    if parts.scheme or parts.netloc or not parts.path.startswith("/"):
+    path = parts.path
+    if parts.scheme or parts.netloc or not path.startswith("/"):
         return None
-    if any(parts.path == path or parts.path.startswith(f"{path}/") for path in _NEEDS_SERVER):
+    if any(path == prefix or path.startswith(f"{prefix}/") for prefix in _NEEDS_SERVER):
         return None
-    given = [(name, value) for name, value in parse_qsl(parts.query) if value]
-    kept = _KEPT.get(parts.path)
-    if kept is None:
-        return Address(parts.path, tuple(sorted(given)), fragment=parts.fragment)
-    if parts.path in _NOTHING_ELSE and not {name for name, _ in given} <= {*kept}:
+    query = [(name, value) for name, value in parse_qsl(parts.query) if value]
+    parameters = _PARAMETERS.get(path)
+    if parameters is None:
+        return Address(path, tuple(sorted(query)), fragment=parts.fragment)
+    if path in _NO_OTHERS and not {name for name, _ in query} <= {*parameters}:
         return None
-    values = [
-        (name, value)
-        for wanted in kept
-        for name, value in given
-        if name == wanted and value != _DEFAULTS.get((parts.path, name))
-    ]
-    if parts.path != "/gallery":
-        return Address(parts.path, tuple(values), fragment=parts.fragment)
-    filters = tuple((name, value) for name, value in given if name not in (*kept, *_POSITION))
-    found = dict(given)
+    values = [pair for name in parameters for pair in query if pair[0] == name and pair[1] != _DEFAULTS.get(name)]
+    if path != "/gallery":
+        return Address(path, tuple(values), fragment=parts.fragment)
+    filters = tuple(pair for pair in query if pair[0] not in (*parameters, *_POSITION))
+    position = dict(query)
     image = None
-    if "at" in found:
-        left = {
-            "run": found.get("run"),
-            "judge": found.get("judge"),
-            "item": found["at"],
-            "sample": found.get("sample"),
-        }
-        image = parse_address(f"/item?{urlencode({name: value for name, value in left.items() if value})}")
-    if filters or image:  # the pages of what is filtered are others
-        values = [(name, value) for name, value in values if name != "page"]
-    return Address(parts.path, tuple(values), filters, parts.fragment, image)
+    if "at" in position:
+        item = {**position, "item": position["at"]}
+        image = parse_address(f"/item?{urlencode({name: item[name] for name in _PARAMETERS['/item'] if name in item})}")
+    if filters or image:  # which have pages of their own
+        values = [pair for pair in values if pair[0] != "page"]
+    return Address(path, tuple(values), filters, parts.fragment, image)
 
 
 def relative_link(source: str, target: str) -> str:
     """Return the relative link from one exported file to another."""
-    here, there = source.split("/")[:-1], target.split("/")
-    shared = next((n for n, (one, other) in enumerate(zip(here, there, strict=False)) if one != other), len(here))
-    shared = min(shared, len(there) - 1)
-    return "/".join([".."] * (len(here) - shared) + there[shared:])
+    folders, parts = source.split("/")[:-1], target.split("/")
+    shared = 0
+    while shared < min(len(folders), len(parts) - 1) and folders[shared] == parts[shared]:
+        shared += 1
+    return "/".join([".."] * (len(folders) - shared) + parts[shared:])

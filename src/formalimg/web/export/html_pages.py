@@ -8,19 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from html import escape, unescape
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from formalimg.web.export.addresses import Address, parse_address
 
-Link: TypeAlias = Callable[[str], str | None]
-"""Returns the link to a URL's file; None if the export has none."""
-
+Link: TypeAlias = Callable[[str], str | None]  # returns the link to a URL's file; None if the export has none
 _FORM = re.compile(r"<form\b([^<>]*)>(.*?)</form>", re.DOTALL)
 _ACTION = re.compile(r'\saction="([^"?]*)[^"]*"')
 _POST = re.compile(r'\smethod="post"', re.IGNORECASE)
-_FORMS = ("/gallery", "/compare")
-"""Forms that a script of the export answers; others need a server."""
-
+_STATIC_FORMS = ("/gallery", "/compare")  # answered by a script of the export; others need a server
 _SCRIPT = re.compile(r'<script src="(/[^"]*)"[^<>]*></script>')
 _TAG = re.compile(r'<([a-z]+)(\s[^<>]*?="/[^<>]*)>')
 _ATTRIBUTE = re.compile(r'\s(href|src|poster|formaction|data-[\w-]+)="(/[^"]*)"')
@@ -39,73 +35,63 @@ _NOT_EXPORTED = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 160 160'%3E%3Ctext x='80' y='84' "
     "font-family='sans-serif' font-size='11' fill='%23888' text-anchor='middle'%3Enot exported%3C/text%3E%3C/svg%3E"
 )
-"""In place of an image that the export does not have; it has the size of the image, so that boxes stay in place."""
-
-
-class Tile(NamedTuple):
-    """An image in a gallery: the address of its page, and its markup."""
-
-    address: Address
-    markup: str
+"""In place of an image that is not exported, with the same size, so that boxes stay in place."""
 
 
 def rewrite_page(page: str, link: Link, *, head: str = "", end: str = "", form: str = "") -> str:
     """Return a page with its links rewritten and its server-only features removed."""
 
-    def rewritten_tag(tag: re.Match[str]) -> str:
+    def rewrite_tag(tag: re.Match[str]) -> str:
         name, attributes = tag.groups()
         if name == "link" and any(link(unescape(url)) is None for url in _HREF.findall(attributes)):
             return ""
 
-        def attribute(found: re.Match[str]) -> str:
-            target = link(unescape(found[2]))
-            if target is None and name == "img" and found[1] == "src":
+        def rewrite_attribute(attribute: re.Match[str]) -> str:
+            target = link(unescape(attribute[2]))
+            if target is None and name == "img" and attribute[1] == "src":
                 target = _NOT_EXPORTED
-            return "" if target is None else f' {found[1]}="{escape(target)}"'
+            return "" if target is None else f' {attribute[1]}="{escape(target)}"'
 
-        return f"<{name}{_ATTRIBUTE.sub(attribute, attributes)}>"
+        return f"<{name}{_ATTRIBUTE.sub(rewrite_attribute, attributes)}>"
 
-    def rewritten_form(found: re.Match[str]) -> str:
-        action = _ACTION.search(found[1])
-        if action is None or action[1] not in _FORMS or _POST.search(found[1]):
+    def rewrite_form(match: re.Match[str]) -> str:
+        action = _ACTION.search(match[1])
+        if action is None or action[1] not in _STATIC_FORMS or _POST.search(match[1]):
             return ""
-        kept = found[1].replace(action[0], "")
-        return f'<form{kept} data-static="{action[1].strip("/")}"{form}>{found[2]}</form>'
+        attributes = match[1].replace(action[0], "")
+        return f'<form{attributes} data-static="{action[1].strip("/")}"{form}>{match[2]}</form>'
 
-    page = _FORM.sub(rewritten_form, page)
-    page = _SCRIPT.sub(lambda found: found[0] if link(unescape(found[1])) is not None else "", page)
-    page = _TAG.sub(rewritten_tag, page)
+    page = _FORM.sub(rewrite_form, page)
+    page = _SCRIPT.sub(lambda script: script[0] if link(unescape(script[1])) is not None else "", page)
+    page = _TAG.sub(rewrite_tag, page)
     policy = f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n{head}'
     page = page.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{policy}', 1)
     return page.replace("</main>", f"{end}</main>", 1)
 
 
-def find_tiles(page: str, rewritten: str) -> Iterator[Tile]:
-    """Yield the images listed in a gallery, with their rewritten markup."""
+def find_tiles(page: str, rewritten: str) -> Iterator[tuple[Address, str]]:
+    """Yield the address of each image in a gallery, with its rewritten markup."""
     for tile, markup in zip(_tile_markup(page), _tile_markup(rewritten), strict=True):
         address = next(_addresses(tile), None)
         if address is not None:
-            yield Tile(address.page, markup)
+            yield address.page, markup
 
 
 def find_filters(page: str) -> dict[tuple[str, str], None]:
     """Return the names and values of the filters that a gallery links to, in order."""
-    return {found.filters[0]: None for found in _addresses(page) if len(found.filters) == 1}
+    return {address.filters[0]: None for address in _addresses(page) if len(address.filters) == 1}
 
 
 def find_next_page(page: str) -> str:
     """Return the URL of the next page, or an empty string if this is the last."""
-    found = _NEXT.search(page)
-    return unescape(found[1]) if found else ""
+    match = _NEXT.search(page)
+    return unescape(match[1]) if match else ""
 
 
 def _tile_markup(page: str) -> list[str]:
-    found = _TILES.search(page)
-    return [] if found is None else [tile.strip() for tile in _TILE_START.split(found[1])[1:]]
+    match = _TILES.search(page)
+    return [tile.strip() for tile in _TILE_START.split(match[1])[1:]] if match else []
 
 
 def _addresses(markup: str) -> Iterator[Address]:
-    for url in _HREF.findall(markup):
-        address = parse_address(unescape(url))
-        if address is not None:
-            yield address
+    return filter(None, (parse_address(unescape(url)) for url in _HREF.findall(markup)))

@@ -4,7 +4,7 @@
 const formalimgLive = ({ isBusy, keep }) => {
   const SECONDS_BETWEEN = 3, SECONDS_OF_FIGURES = 15;
   const live = () => document.querySelector(".live");
-  let state = live()?.dataset.state ?? null, outdated = Boolean(live()?.hasAttribute("data-pending")), loaded = Date.now(), isLoading = false;
+  let state = live()?.dataset.state ?? null, outdated = false, loaded = Date.now(), isLoading = false;
   const reload = async () => {
     if (isLoading || isBusy(live()) || Date.now() - loaded < 1000 * SECONDS_BETWEEN) return;
     isLoading = true;
@@ -15,7 +15,7 @@ const formalimgLive = ({ isBusy, keep }) => {
       const after = keep(live(), found);
       live().replaceWith(found);
       after();
-      outdated = found.hasAttribute("data-pending");
+      outdated = false;
       state = found.dataset.state ?? state;
       loaded = Date.now();
     } catch { /* the viewer has ended: the page stays as it is */ } finally { isLoading = false; }

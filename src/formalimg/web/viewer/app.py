@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from formalimg.errors import FormalimgError
-from formalimg.web.json_body import Body, json_endpoint
+from formalimg.web.json_body import json_endpoint
 from formalimg.web.playground.routes import playground_routes
 from formalimg.web.rendering import page_endpoint
 from formalimg.web.server import ServerLocation, build_app, serve_app
@@ -30,9 +30,8 @@ from formalimg.web.viewer.run import run_page
 from formalimg.web.viewer.runs import overview_page, save_tags
 from formalimg.web.viewer.site import READ_ERRORS, Site
 
-Show: TypeAlias = Callable[[Site, Request], Response]
-
-_PAGES: dict[str, Show] = {
+_INDEX_PAGES: Mapping[str, Callable[[RunIndex, Request], Response]] = {"/": overview_page, "/run": run_page}
+_PAGES: Mapping[str, Callable[[Site, Request], Response]] = {
     "/gallery": gallery_page,
     "/item": item_page,
     "/items/{suite}/{item:path}": history_page,
@@ -41,10 +40,9 @@ _PAGES: dict[str, Show] = {
     "/thumbnail": thumbnail_file,
     "/witness": witness_file,
 }
-
-
-_PREPARED_PAGES = 4
-"""Number of runs whose pages are prepared when the site starts."""
+_PREPARED_PAGES = 4  # runs whose pages are prepared when the site starts
+_Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+_Source = TypeVar("_Source", Site, RunIndex)
 
 
 def serve_viewer(
@@ -59,9 +57,15 @@ def serve_viewer(
     """Serve the viewer until interrupted."""
     index = RunIndex(site, read_only=read_only)
 
+    def precompute() -> None:
+        runs, _ = index.listing()
+        for run in sorted(runs, key=lambda run: run.summary.created, reverse=True)[:_PREPARED_PAGES]:
+            with contextlib.suppress(*READ_ERRORS):  # its page says why
+                site.comparison(run.name)
+
     def on_listening(location: ServerLocation) -> None:
         on_ready(location.url())
-        threading.Thread(target=_precompute, args=(index,), daemon=True).start()
+        threading.Thread(target=precompute, daemon=True).start()
 
     serve_app(
         lambda token: _build(index, token),
@@ -70,15 +74,6 @@ def serve_viewer(
         open_browser=open_browser,
         on_listening=on_listening,
     )
-
-
-def _precompute(index: RunIndex) -> None:
-    """Summarize all runs before the first request, and prepare the pages of the newest runs."""
-    index.fill()
-    newest = sorted(index.listing().runs, key=lambda run: run.summary.created, reverse=True)
-    for run in newest[:_PREPARED_PAGES]:
-        with contextlib.suppress(*READ_ERRORS):  # its page says why
-            index.site.comparison(run.name)
 
 
 def create_viewer_app(site: Site, *, token: str | None, read_only: bool = False) -> Starlette:
@@ -93,27 +88,20 @@ def create_viewer_app(site: Site, *, token: str | None, read_only: bool = False)
 
 
 def _build(index: RunIndex, token: str | None) -> Starlette:
-    def save(request: Request, body: Body) -> Response:
-        return save_tags(index, body)
-
-    return build_app(
-        [
-            Route("/", _handler(lambda _, request: overview_page(index, request), index.site), methods=["GET"]),
-            Route("/run", _handler(lambda _, request: run_page(index, request), index.site), methods=["GET"]),
-            Route("/events", LiveRuns(index), methods=["GET"]),
-            Route("/tags", json_endpoint(save), methods=["POST"]),
-            *(Route(path, _handler(show, index.site), methods=["GET"]) for path, show in _PAGES.items()),
-            *playground_routes(),
-        ],
-        token=token,
-        command="formalimg view",
-    )
+    routes = [
+        *(Route(path, _page_route(show, index), methods=["GET"]) for path, show in _INDEX_PAGES.items()),
+        Route("/events", LiveRuns(index), methods=["GET"]),
+        Route("/tags", json_endpoint(lambda _, body: save_tags(index, body)), methods=["POST"]),
+        *(Route(path, _page_route(show, index.site), methods=["GET"]) for path, show in _PAGES.items()),
+        *playground_routes(),
+    ]
+    return build_app(routes, token=token, command="formalimg view")
 
 
-def _handler(show: Show, site: Site) -> Callable[[Request], Awaitable[Response]]:
-    def handle(request: Request) -> Response:
+def _page_route(show: Callable[[_Source, Request], Response], source: _Source) -> _Endpoint:
+    def respond(request: Request) -> Response:
         try:
-            return show(site, request)
+            return show(source, request)
         except FormalimgError:
             raise  # shown as it is
         except READ_ERRORS as error:
@@ -121,4 +109,4 @@ def _handler(show: Show, site: Site) -> Callable[[Request], Awaitable[Response]]
             message = f"the stored data is damaged ({type(error).__name__}: {error}): see the log in the terminal"
             raise HTTPException(500, message) from error
 
-    return page_endpoint(handle)
+    return page_endpoint(respond)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -22,15 +23,15 @@ from formalimg.reports.paired_tables import PAIRED
 from formalimg.runs.database import PlannedItem
 from formalimg.runs.reader import StoredRun
 from formalimg.types import Benchmark, Verdict
-from formalimg.web.rendering import page, trusted_markup
+from formalimg.web.rendering import page
 from formalimg.web.viewer.compared_items import (
     ALL_PAIRS,
     ComparedItem,
     CompareState,
-    compared_items,
+    compare_items,
     item_facets,
     parse_compare_state,
-    selected_items,
+    select_items,
 )
 from formalimg.web.viewer.item import boxed_image
 from formalimg.web.viewer.site import Site
@@ -39,50 +40,15 @@ from formalimg.web.viewer.urls import build_url, history_url
 
 _PER_PAGE = 24
 _MAX_RUNS = 12
-_IMAGE_SIDE = 260
-"""Boxes and labels are drawn as if the image had this size."""
-
-
-class _Suite(NamedTuple):
-    title: str
-    headline: str
-    reasons: tuple[str, ...]
-    heading: str
-    curve: Markup
-    table: Markup
-    more: str
-    pairs: tuple[Markup, ...]
-    differences: Markup
-    tables: tuple[Markup, ...]
-    has_scores: bool
+_IMAGE_SIDE = 260  # boxes and labels are drawn as if the image had this size
+_SORTS = {"item": "as in the suite", "disagreement": "most disagreement first"}
 
 
 class _ComparedRuns(NamedTuple):
     """The expensive part of a comparison: figures per suite, and the outcomes of the items in all runs."""
 
-    suites: tuple[_Suite, ...]
+    suites: list[dict[str, object]]
     items: tuple[ComparedItem, ...]
-
-
-class _ItemInRun(NamedTuple):
-    """An item in one run: its outcome, page and first image with boxes, and what failed if it has one image."""
-
-    outcome: str
-    sign: str
-    words: str
-    failed: list[str]
-    parts: list[str]
-    url: str
-    image: Markup
-
-
-class _ShownItem(NamedTuple):
-    """An item shown side by side for all runs."""
-
-    item: str
-    prompt: str
-    history: str
-    seen: tuple[_ItemInRun, ...]
 
 
 def compare_page(site: Site, request: Request) -> Response:
@@ -93,26 +59,26 @@ def compare_page(site: Site, request: Request) -> Response:
     if len(names) > _MAX_RUNS:
         raise HTTPException(400, f"choose at most {_MAX_RUNS} runs to compare")
     state = parse_compare_state(request, names)
-    found = site.cached(names, lambda: _compare_runs(site, state), what=("comparison", state.baseline))
-    one_suite = len(found.suites) == 1 and len(names) > 1
-    chosen = selected_items(found.items, state)
+    compared = site.cached(names, lambda: _compare_runs(site, state), what=("comparison", state.baseline))
+    one_suite = len(compared.suites) == 1 and len(names) > 1
+    selected = select_items(compared.items, state)
     start = (state.page - 1) * _PER_PAGE
-    with _opened(site, names) as runs:
-        shown = _shown_items(site, [one.item for one in chosen[start : start + _PER_PAGE]], runs)
+    with _open_all(site, names) as runs:
         suite = suite_of(next(iter(runs.values())).manifest.suite)
-    pages = max(-(-len(chosen) // _PER_PAGE), 1)
+        items = _item_values(site, [item.item for item in selected[start : start + _PER_PAGE]], runs, suite)
+    pages = max(-(-len(selected) // _PER_PAGE), 1)
     return page(
         "compare.html",
         names=names,
         state=state,
         baselines=[(name, state.url(baseline=name, compared=None), name == state.baseline) for name in names],
         all_pairs=(state.url(baseline=ALL_PAIRS, compared=None), state.baseline == ALL_PAIRS),
-        suites=found.suites,
-        has_tables=any(suite.tables for suite in found.suites),
-        items=shown,
+        suites=compared.suites,
+        has_tables=any(values["tables"] for values in compared.suites),
+        items=items,
         part=suite.terms.part,
-        total=len(chosen),
-        facets=item_facets(found.items, state, suite) if one_suite else [],
+        total=len(selected),
+        facets=item_facets(compared.items, state, suite) if one_suite else [],
         sorts=[(label, state.url(sort=value), value == state.sort) for value, label in _SORTS.items()],
         one_suite=one_suite,
         number=state.page,
@@ -122,85 +88,83 @@ def compare_page(site: Site, request: Request) -> Response:
     )
 
 
-_SORTS = {"item": "as in the suite", "disagreement": "most disagreement first"}
-
-
 @contextmanager
-def _opened(site: Site, names: Sequence[str]) -> Iterator[dict[str, StoredRun]]:
+def _open_all(site: Site, names: Sequence[str]) -> Iterator[dict[str, StoredRun]]:
     with ExitStack() as stack:
         yield {name: stack.enter_context(site.open(name)) for name in names}
 
 
 def _compare_runs(site: Site, state: CompareState) -> _ComparedRuns:
-    with _opened(site, state.names) as runs:
-        baseline = runs.get(state.baseline)
-        folder = None if baseline is None else baseline.folder
-        compared = compare(list(runs.values()), baseline=folder, labels=site.labels(list(runs.values())))
-        suites = tuple(_suite(section, compared, baseline) for section in compared.sections)
-        items = compared_items(list(runs.values())) if len(suites) == 1 else ()
+    with _open_all(site, state.names) as runs:
+        baseline = runs[state.baseline].folder if state.baseline in runs else None
+        compared = compare(list(runs.values()), baseline=baseline, labels=site.labels(list(runs.values())))
+        suites = [_suite_values(section, compared, baseline) for section in compared.sections]
+        items = compare_items(list(runs.values())) if len(suites) == 1 else ()
     return _ComparedRuns(suites, items)
 
 
-def _suite(section: Section, compared: Comparison, baseline: StoredRun | None) -> _Suite:
-    """Return the figures and tables of a suite, with the same numbers as in a report."""
+def _suite_values(section: Section, compared: Comparison, baseline: Path | None) -> dict[str, object]:
+    """Return the figures and tables of a suite, with the same numbers as in a report, which escapes all text."""
     results = [table for table in section.shown_tables if table.placement == "result" or table.name == PAIRED]
-    others = [table for table in section.shown_tables if table not in results]
-    folder = None if baseline is None else baseline.folder.resolve()
+    details = [table for table in section.shown_tables if table not in results]
+    folder = baseline and baseline.resolve()
     name = next((row.name for row in section.rows if row.folder.resolve() == folder), "")
     headline, *reasons = list_claims(section, compared)
-    return _Suite(
-        section.title,
-        headline,
-        tuple(reasons),
-        numbers_heading(section),
-        trusted_markup(curves_html(section)),
-        trusted_markup(main_table_html(section, compared)),
-        section.suite.tables_heading,
-        tuple(trusted_markup(table_html(table, section)) for table in results),
-        trusted_markup(differences_svg(section, name) if name else ""),
-        tuple(trusted_markup(table_html(table, section)) for table in others),
-        section.suite.has_scores,
-    )
+    return {
+        "title": section.title,
+        "headline": headline,
+        "reasons": reasons,
+        "heading": numbers_heading(section),
+        "curve": Markup(curves_html(section)),
+        "table": Markup(main_table_html(section, compared)),
+        "more": section.suite.tables_heading,
+        "pairs": [Markup(table_html(table, section)) for table in results],
+        "differences": Markup(differences_svg(section, name) if name else ""),
+        "tables": [Markup(table_html(table, section)) for table in details],
+        "has_scores": section.suite.has_scores,
+    }
 
 
-def _shown_items(site: Site, items: Sequence[str], runs: Mapping[str, StoredRun]) -> list[_ShownItem]:
+def _item_values(
+    site: Site, items: Sequence[str], runs: Mapping[str, StoredRun], suite: Benchmark
+) -> list[dict[str, object]]:
     first_name, first = next(iter(runs.items()))
-    suite = suite_of(first.manifest.suite)
     planned = [item for item in map(first.item, items) if item is not None]
     opening = common_opening([item.prompt for item in planned])
 
-    def seen(item: PlannedItem, name: str, run: StoredRun) -> _ItemInRun:
-        return site.shared(("compared", name, item.id), lambda: _item_in_run(item, name, run, suite))
+    def values_in(name: str, item: PlannedItem) -> dict[str, object]:
+        return site.shared(("compared", name, item.id), lambda: _item_in_run(item, name, runs[name], suite))
 
     return [
-        _ShownItem(
-            item.id,
-            _shortened(item.prompt.removeprefix(opening)),
-            history_url(suite.name, item.id, first_name),
-            tuple(seen(item, name, run) for name, run in runs.items()),
-        )
+        {
+            "item": item.id,
+            "prompt": _shorten(item.prompt.removeprefix(opening)),
+            "history": history_url(suite.name, item.id, first_name),
+            "seen": [values_in(name, item) for name in runs],
+        }
         for item in planned
     ]
 
 
-def _shortened(prompt: str) -> str:
+def _shorten(prompt: str) -> str:
     return prompt if len(prompt) <= MAX_PROMPT_LENGTH else f"{prompt[: MAX_PROMPT_LENGTH - 1].rstrip()}…"
 
 
-def _item_in_run(item: PlannedItem, name: str, run: StoredRun, suite: Benchmark) -> _ItemInRun:
-    """Summarize an item of a run, showing the first of its images."""
-    samples = list(run.judged([(item.id, one) for one in range(run.manifest.samples)]))
+def _item_in_run(item: PlannedItem, name: str, run: StoredRun, suite: Benchmark) -> dict[str, object]:
+    """Summarize an item of a run: its outcome, and its first image with what failed if it is the only one."""
+    samples = list(run.judged([(item.id, sample) for sample in range(run.manifest.samples)]))
     passed = [judged.outcome.passed for judged in samples if judged.outcome.passed is not None]
     outcome = "mixed" if len(set(passed)) > 1 else outcome_name(passed[0] if passed else None)
     first, url = samples[0].verdict, build_url("/item", run=name, item=item.id, sample=0)
     has_failed = len(samples) == 1 and outcome != "pass"
     parts = first.parts if has_failed and isinstance(first, Verdict) and suite.terms.is_code else ()
-    return _ItemInRun(
-        outcome,
-        SIGNS.get(outcome, "±"),
-        outcome if len(samples) == 1 else f"{sum(passed)} of {len(passed)} pass",
-        [one.text for one in failure_sentences(first, suite, item.formula)] if has_failed else [],
-        [part.name for part in parts if part.score < 1],
-        url,
-        boxed_image(run, item, samples[0], name, suite, side=_IMAGE_SIDE, link=url),
-    )
+    sentences = failure_sentences(first, suite, item.formula) if has_failed else []
+    return {
+        "outcome": outcome,
+        "sign": SIGNS.get(outcome, "±"),
+        "words": outcome if len(samples) == 1 else f"{sum(passed)} of {len(passed)} pass",
+        "failed": [sentence.text for sentence in sentences],
+        "parts": [part.name for part in parts if part.score < 1],
+        "url": url,
+        "image": boxed_image(run, item, samples[0], name, suite, side=_IMAGE_SIDE, link=url),
+    }

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from contextlib import suppress
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,64 +13,39 @@ from formalimg.judges.failures import failure_sentences
 from formalimg.reports.run_numbers import is_same_item
 from formalimg.reports.tables.format import level_name
 from formalimg.runs.database import PlannedItem
-from formalimg.runs.manifest import RunManifest
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.types import Benchmark
 from formalimg.web.rendering import page
-from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site
+from formalimg.web.viewer.site import READ_ERRORS, RunFolder, Site
 from formalimg.web.viewer.tiles import SIGNS, outcome_name, thumbnail_url
 from formalimg.web.viewer.urls import build_url, history_url
 
-_MAX_SAMPLES = 8
-"""Images of an item that are shown of each run."""
-
-
-class _HistoryImage(NamedTuple):
-    """An image of the item in a run."""
-
-    sample: int
-    outcome: str
-    sign: str
-    failed: list[str]
-    url: str
-    thumbnail: str
-
-
-class _HistoryRun(NamedTuple):
-    """A run with the item: its first images, and how many of all its images pass."""
-
-    name: str
-    url: str
-    manifest: RunManifest
-    images: list[_HistoryImage]
-    passed: int
-    scored: int
-    samples: int
+_MAX_SAMPLES = 8  # images of an item that are shown of each run
 
 
 def history_page(site: Site, request: Request) -> Response:
     """Return the history page of an item over all runs.
 
-    Of several items of this id, it is the one that the run of the query has; by default, that of the newest run.
+    If several items have this id, the page is about the one of the run in the query, or of the newest run.
     """
     suite, name = suite_of(request.path_params["suite"]), str(request.path_params["item"])
-    found = list(_runs_with(site, suite, name))
-    found.sort(key=lambda one: one[1].created)
-    chosen = request.query_params.get("run") or (found[-1][0].name if found else "")
-    if chosen not in [run.name for run, _ in found]:
+    folders = _folders_with(site, suite, name)
+    chosen = request.query_params.get("run") or (folders[-1].name if folders else "")
+    if chosen not in [folder.name for folder in folders]:
         where = f"run {chosen!r}" if chosen else "any run"
         raise HTTPException(404, f"there is no item {name!r} of {suite.name} in {where}")
-    runs: list[_HistoryRun] = []
-    others: list[str] = []
+    runs, different = [], []
     with site.open(chosen) as first:
         item = first.item(name)
         assert item is not None, "it was found there"
-        for listed, _ in found:
-            with site.open_found(listed) as run:
+        for folder in folders:
+            with site.open_folder(folder) as run:
                 if is_same_item(first, item, run):
-                    runs.append(_history_run(run, listed.name, item, suite))
+                    runs.append(_run_values(run, folder.name, item, suite))
                 else:
-                    others.append(listed.name)
+                    different.append((folder.name, history_url(suite.name, name, folder.name)))
+    scored = [run for run in runs if run["scored"]]
+    passed = sum(run["passed"] == run["scored"] for run in scored)
     return page(
         "history.html",
         suite=suite,
@@ -79,53 +53,46 @@ def history_page(site: Site, request: Request) -> Response:
         level=level_name(suite, item.level),
         chosen=chosen,
         runs=runs,
-        summary=_summary(runs),
-        others=[(run_name, history_url(suite.name, name, run_name)) for run_name in others],
+        summary=f"passes in {passed} of {len(scored)} run{'' if len(scored) == 1 else 's'} that have a verdict",
+        others=different,
         max_samples=_MAX_SAMPLES,
     )
 
 
-def _runs_with(site: Site, suite: Benchmark, item: str) -> Iterator[tuple[FoundRun, RunManifest]]:
-    """Yield the runs with an item of the given ID, skipping unreadable runs."""
-    for found in site.runs():
-        try:
-            with site.open_found(found) as run:
-                if run.manifest.suite == suite.name and run.item(item) is not None:
-                    yield found, run.manifest
-        except READ_ERRORS:
-            continue
+def _folders_with(site: Site, suite: Benchmark, item: str) -> list[RunFolder]:
+    """Return the runs with an item of the given ID by date, skipping unreadable runs."""
+    dated = []
+    for folder in site.runs():
+        with suppress(*READ_ERRORS), site.open_folder(folder) as run:
+            if run.manifest.suite == suite.name and run.item(item) is not None:
+                dated.append((run.manifest.created, folder))
+    return [folder for _, folder in sorted(dated, key=lambda pair: pair[0])]
 
 
-def _history_run(run: StoredRun, name: str, item: PlannedItem, suite: Benchmark) -> _HistoryRun:
+def _run_values(run: StoredRun, name: str, item: PlannedItem, suite: Benchmark) -> dict[str, object]:
     samples = run.manifest.samples
-    every = list(run.judged([(item.id, sample) for sample in range(samples)]))
-    passed = [judged.outcome.passed for judged in every if judged.outcome.passed is not None]
-    return _HistoryRun(
-        name,
-        build_url("/run", run=name),
-        run.manifest,
-        [_history_image(run, name, item, judged, suite) for judged in every[:_MAX_SAMPLES]],
-        sum(passed),
-        len(passed),
-        samples,
-    )
+    images = list(run.judged([(item.id, sample) for sample in range(samples)]))
+    passed = [judged.outcome.passed for judged in images if judged.outcome.passed is not None]
+    return {
+        "name": name,
+        "url": build_url("/run", run=name),
+        "manifest": run.manifest,
+        "images": [_image_values(run, name, item, judged, suite) for judged in images[:_MAX_SAMPLES]],
+        "passed": sum(passed),
+        "scored": len(passed),
+        "samples": samples,
+    }
 
 
-def _history_image(run: StoredRun, name: str, item: PlannedItem, judged: Judged, suite: Benchmark) -> _HistoryImage:
+def _image_values(run: StoredRun, name: str, item: PlannedItem, judged: Judged, suite: Benchmark) -> dict[str, object]:
     outcome, sample = outcome_name(judged.outcome.passed), judged.outcome.sample
-    found = run.image_file(item.id, sample)
-    return _HistoryImage(
-        sample,
-        outcome,
-        SIGNS[outcome],
-        [one.text for one in failure_sentences(judged.verdict, suite, item.formula)] if outcome != "pass" else [],
-        build_url("/item", run=name, item=item.id, sample=sample),
-        "" if found is None else thumbnail_url(name, item.id, sample, found.sha256),
-    )
-
-
-def _summary(runs: Sequence[_HistoryRun]) -> str:
-    """Return the number of runs in which all images of the item pass, as text."""
-    scored = [run for run in runs if run.scored]
-    passed = sum(run.passed == run.scored for run in scored)
-    return f"passes in {passed} of {len(scored)} run{'' if len(scored) == 1 else 's'} that have a verdict"
+    image = run.image_file(item.id, sample)
+    sentences = failure_sentences(judged.verdict, suite, item.formula) if outcome != "pass" else []
+    return {
+        "sample": sample,
+        "outcome": outcome,
+        "sign": SIGNS[outcome],
+        "failed": [sentence.text for sentence in sentences],
+        "url": build_url("/item", run=name, item=item.id, sample=sample),
+        "thumbnail": "" if image is None else thumbnail_url(name, item.id, sample, image.sha256),
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from contextlib import suppress
 from threading import BoundedSemaphore
 
 from starlette.exceptions import HTTPException
@@ -24,31 +24,28 @@ from formalimg.web.viewer.urls import parse_number, require_value
 _SHA256 = re.compile("[0-9a-f]{64}")
 _IMMUTABLE = {"Cache-Control": "private, max-age=31536000, immutable"}
 _MEDIA_TYPES = {"png": "image/png", "jpg": "image/jpeg", "webp": "image/webp"}
-_DIGEST_LENGTH = 16
-"""Digits of a digest that identify an image."""
+_DIGEST_LENGTH = 16  # digits of a digest that identify an image
 _WITNESS_SIZE = 480
-
-_decoding = BoundedSemaphore(2)
-"""Decoding a large image takes hundreds of megabytes: at most two at a time."""
+_decoding = BoundedSemaphore(2)  # decoding a large image takes hundreds of megabytes
 
 
 def image_file(site: Site, request: Request) -> Response:
     """Return an image file as stored."""
-    found = _found(site, request)
+    image = _require_image(site, request)
     try:
-        data = found.path.read_bytes()
+        data = image.path.read_bytes()
     except OSError as error:
         raise HTTPException(404, f"the file of the image cannot be read: {error.strerror}") from error
     kind = image_type(data)
     if kind is None:
         raise HTTPException(415, "the file is not an image that a browser can show")
-    return Response(data, media_type=_MEDIA_TYPES[kind], headers=_cache_headers(found, request))
+    return Response(data, media_type=_MEDIA_TYPES[kind], headers=_cache_headers(image, request))
 
 
 def thumbnail_file(site: Site, request: Request) -> Response:
     """Return a thumbnail, which is cached for all runs with the same image."""
-    found = _found(site, request)
-    return Response(thumbnail_bytes(found), media_type="image/webp", headers=_cache_headers(found, request))
+    image = _require_image(site, request)
+    return Response(thumbnail_bytes(image), media_type="image/webp", headers=_cache_headers(image, request))
 
 
 def witness_file(site: Site, request: Request) -> Response:
@@ -65,41 +62,34 @@ def witness_file(site: Site, request: Request) -> Response:
     return Response(png_bytes(image, compress_level=6), media_type="image/png")
 
 
-def _found(site: Site, request: Request) -> ImageFile:
+def _require_image(site: Site, request: Request) -> ImageFile:
     query = request.query_params
     with site.open(require_value(query, "run")) as run:
-        found = run.image_file(require_value(query, "item"), parse_number(query, "sample") or 0)
-    if found is None:
+        image = run.image_file(require_value(query, "item"), parse_number(query, "sample") or 0)
+    if image is None:
         raise HTTPException(404, "there is no such image")
-    return found
+    return image
 
 
-def _cache_headers(found: ImageFile, request: Request) -> dict[str, str]:
+def _cache_headers(image: ImageFile, request: Request) -> dict[str, str]:
     """Return headers that let browsers cache a file forever if its digest is in the URL."""
     digest = request.query_params.get("sha256", "")
-    return _IMMUTABLE if len(digest) >= _DIGEST_LENGTH and found.sha256.startswith(digest) else {}
+    return _IMMUTABLE if len(digest) >= _DIGEST_LENGTH and image.sha256.startswith(digest) else {}
 
 
 def thumbnail_bytes(image: ImageFile) -> bytes:
     """Return a thumbnail as WebP, generated once for all runs with the same image."""
-    # A string that is not a digest could be a path of somebody's choice.
-    known = _SHA256.fullmatch(image.sha256)
-    kept = cache_folder() / "thumbnails" / image.sha256[:2] / f"{image.sha256}.webp" if known else None
-    if kept is not None and kept.is_file():
-        return kept.read_bytes()
+    # Anything but a digest could be a path.
+    is_digest = _SHA256.fullmatch(image.sha256)
+    cached = cache_folder() / "thumbnails" / image.sha256[:2] / f"{image.sha256}.webp" if is_digest else None
+    if cached is not None and cached.is_file():
+        return cached.read_bytes()
     with _decoding:
-        small = make_thumbnail(image.path)
-    if isinstance(small, str):
-        raise HTTPException(404, small)
-    if kept is not None:  # the digest was compared on reading: a run that lies must not change what other runs show
-        _cache_thumbnail(small.data, kept)
-    return small.data
-
-
-def _cache_thumbnail(data: bytes, path: Path) -> None:
-    """Store a thumbnail in the cache, ignoring failures."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(path, [data])
-    except (OSError, FormalimgError):
-        return
+        thumbnail = make_thumbnail(image.path)
+    if isinstance(thumbnail, str):
+        raise HTTPException(404, thumbnail)
+    if cached is not None:  # safe, as reading compared the digest
+        with suppress(OSError, FormalimgError):
+            cached.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(cached, [thumbnail.data])
+    return thumbnail.data

@@ -4,76 +4,56 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
-from threading import Lock, Thread
 from time import monotonic
 from typing import NamedTuple
 
+from pydantic import TypeAdapter
+
+from formalimg._util.io import atomic_write, read_plain_bytes
 from formalimg.errors import FormalimgError
+from formalimg.models.cache import cache_folder
 from formalimg.reports.run_numbers import headline_difference
 from formalimg.runs.image_counts import RunActivity, is_in_progress
 from formalimg.runs.reader import open_run
 from formalimg.runs.tags import TAGS_FILE, RunTags, can_write_tags, read_tags, write_tags
 from formalimg.stats.observations import Interval
-from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site, StampedCache, file_stamp, run_state
-from formalimg.web.viewer.summaries import RunSummary, UnreadableRun, cache_summary, cached_summary, summarize_run
+from formalimg.web.viewer.site import READ_ERRORS, RunFolder, Site, StampedCache, file_stamp, run_state
+from formalimg.web.viewer.summaries import RunSummary, summarize_run
 
-_MAX_CACHED = 4096
-"""Number of runs whose summaries are in memory."""
-
-_MAX_AT_ONCE = 24
-"""Number of runs that a request sums up itself; the others are summed up in the background, and shown when they are."""
-
-_RETRY_SECONDS = 10.0
-"""Seconds until a run that could not be read is tried again although its files have not changed."""
+_MAX_CACHED = 4096  # runs whose summaries are in memory
+_MAX_BYTES = 64 * 1024 * 1024  # of a summary on disk
+_RETRY_SECONDS = 10.0  # until an unreadable run is tried again although its files have not changed
 
 
 class IndexedRun(NamedTuple):
     """An indexed run with its summary, tags and activity."""
 
-    name: str  # its name in URLs
-    summary: RunSummary  # its figures
-    tags: RunTags = RunTags()  # its tags and note
-    tags_error: str = ""  # why they cannot be read; empty if they can
-    activity: RunActivity | None = None  # how far it is, while a process is writing to it; else None
+    name: str  # in URLs
+    summary: RunSummary
+    tags: RunTags = RunTags()
+    tags_error: str = ""  # why the tags cannot be read; empty if they can
+    activity: RunActivity | None = None  # the progress while a process is writing to the run; else None
     can_edit: bool = False  # whether its tags can be edited here
+    state: Hashable = None  # changes whenever the run changes
+
+
+class UnreadableRun(NamedTuple):
+    """A folder that cannot be read as a run, with the reason."""
+
+    name: str
+    error: str
 
 
 class BaselineDifference(NamedTuple):
     """The difference in the overall figure between a run and the baseline."""
 
-    value: float  # the difference; over the items that both have a verdict for, if it is paired
+    value: float  # over the items that both have a verdict for, if it is paired
     interval: Interval | None  # its confidence interval, whatever the missing verdicts are; None if it is not paired
     is_paired: bool  # whether both runs have the same items
-
-
-class RunListing(NamedTuple):
-    """All folders of a site: runs, unreadable folders, and the names of runs that are not summarized yet."""
-
-    runs: list[IndexedRun]
-    unreadable: list[UnreadableRun]
-    pending: list[str]
-
-
-class _ReadFailure(NamedTuple):
-    state: object
-    until: float
-    error: str
-
-
-class _SameObjects:
-    """A cache key for summaries that compares objects by identity."""
-
-    def __init__(self, *objects: object) -> None:
-        self._objects = objects  # held, so that no other object gets their ids
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SameObjects) and [*map(id, self._objects)] == [*map(id, other._objects)]
-
-    def __hash__(self) -> int:
-        return hash(tuple(map(id, self._objects)))
 
 
 class RunIndex:
@@ -83,142 +63,141 @@ class RunIndex:
         """Index the runs of a site."""
         self.site, self.read_only = site, read_only
         self._summaries: StampedCache[RunSummary] = StampedCache(_MAX_CACHED)
-        self._tags: StampedCache[RunTags] = StampedCache(_MAX_CACHED)
-        self._activities: StampedCache[RunActivity] = StampedCache(_MAX_CACHED)
         self._differences: StampedCache[BaselineDifference | None] = StampedCache(_MAX_CACHED)
-        self._failures: dict[Path, _ReadFailure] = {}
-        self._filling = Lock()
+        self._failures: dict[Path, tuple[Hashable, float, str]] = {}  # state, time of the next attempt, reason
 
-    def listing(self) -> RunListing:
-        """Return all runs, summarizing a few new ones immediately and the rest in the background."""
-        found, unreadable, pending = [], [], []
-        allowed = _MAX_AT_ONCE
-        for run in self.site.runs():
-            state = run_state(run.folder)
-            failure = self._failures.get(run.folder)
-            if failure is not None and failure.state == state and monotonic() < failure.until:
-                unreadable.append(UnreadableRun(run.name, failure.error))
-                continue
-            if self._summaries.peek(run.folder, state) is None:
-                if not allowed:
-                    pending.append(run.name)
-                    continue
-                allowed -= 1
-            summary = self._read(run)
+    def listing(self) -> tuple[list[IndexedRun], list[UnreadableRun]]:
+        """Return all runs, and the folders that cannot be read."""
+        runs, unreadable = [], []
+        for folder in self.site.runs():
+            state = run_state(folder.folder)
+            summary = self._read(folder, state)
             if isinstance(summary, UnreadableRun):
                 unreadable.append(summary)
-            else:
-                found.append(self._indexed(run, summary))
-        if pending:
-            Thread(target=self.fill, daemon=True).start()
-        return RunListing(found, unreadable, pending)
-
-    def fill(self) -> None:
-        """Summarize all remaining runs, in one thread at a time."""
-        if not self._filling.acquire(blocking=False):
-            return
-        try:
-            for run in self.site.runs():
-                self._read(run)
-        finally:
-            self._filling.release()
+                continue
+            tags, problem = RunTags(), ""
+            try:
+                tags = read_tags(folder.folder)
+            except FormalimgError as error:
+                problem = str(error)
+            can_edit = not self.read_only and not problem and can_write_tags(folder.folder, self.site.folder)
+            runs.append(IndexedRun(folder.name, summary, tags, problem, self.activity(folder), can_edit, state))
+        return runs, unreadable
 
     def difference(self, run: IndexedRun, baseline: IndexedRun) -> BaselineDifference | None:
         """Return how much higher a run is than the baseline, or None if they cannot be compared."""
         first, second = run.summary, baseline.summary
         if first.suite != second.suite or run.name == baseline.name:
             return None
-
-        def compute() -> BaselineDifference | None:
-            return _paired(first, second) or _unpaired(first, second)
-
-        return self._differences.get((run.name, baseline.name), _SameObjects(first, second), compute)
+        return self._differences.get(
+            (run.name, baseline.name),
+            (run.state, baseline.state),
+            lambda: _paired_difference(first, second) or _unpaired_difference(first, second),
+        )
 
     def in_progress(self) -> Iterator[tuple[str, RunActivity]]:
         """Yield the runs that a process is writing to, with their progress."""
-        for run in self.site.runs():
-            found = self.activity(run)
-            if found is not None:
-                yield run.name, found
+        for folder in self.site.runs():
+            activity = self.activity(folder)
+            if activity is not None:
+                yield folder.name, activity
+
+    def activity(self, run: RunFolder) -> RunActivity | None:
+        """Return the progress of a run, or None if no process is writing to it."""
+        if not is_in_progress(run.folder):
+            return None
+        try:
+            with closing(open_run(run.folder)) as opened:
+                return opened.activity()
+        except READ_ERRORS:
+            return None  # it is being created, or damaged, which its summary says
 
     def state_digest(self) -> str:
         """Return a digest that changes with the content of the runs page, ignoring the figures of runs in progress."""
         state = [
-            (run.name, file_stamp(run.folder / TAGS_FILE), is_running or run_state(run.folder))
+            (run.name, file_stamp(run.folder / TAGS_FILE), is_in_progress(run.folder) or run_state(run.folder))
             for run in self.site.runs()
-            for is_running in [is_in_progress(run.folder)]
         ]
         return hashlib.sha256(repr(state).encode("utf-8", "replace")).hexdigest()[:16]
 
     def save_tags(self, name: str, tags: Sequence[str], note: str, version: str) -> RunTags:
         """Write the tags and the note of a run; see `formalimg.runs.write_tags`."""
         run = self.site.find(name)
-        summary = self._read(run)
+        summary = self._read(run, run_state(run.folder))
         if isinstance(summary, UnreadableRun):
-            raise FormalimgError(f"{name} is not a run that can be read, so nothing was saved: {summary.error}")
+            raise FormalimgError(f"{name} is not a readable run, so nothing was saved: {summary.error}")
         return write_tags(run.folder, tags, note, version=version, root=self.site.folder)
 
-    def _read(self, run: FoundRun) -> RunSummary | UnreadableRun:
+    def _read(self, run: RunFolder, state: Hashable) -> RunSummary | UnreadableRun:
         """Return the summary of a run, or the reason why it cannot be read."""
-        state = run_state(run.folder)
-
-        def compute() -> RunSummary:
-            kept = cached_summary(run.folder, state)
-            if kept is not None:
-                return kept
-            summary = summarize_run(run.folder)
-            if not is_in_progress(run.folder):  # it would be outdated at once
-                cache_summary(run.folder, state, summary)
-            return summary
-
+        failed_state, retry_at, reason = self._failures.get(run.folder, (None, 0.0, ""))
+        if failed_state == state and monotonic() < retry_at:
+            return UnreadableRun(run.name, reason)
         try:
-            return self._summaries.get(run.folder, state, compute)
+            return self._summaries.get(run.folder, state, lambda: _load_or_summarize(run.folder, state))
         except FormalimgError as error:
-            text = str(error)
+            reason = str(error)
         except READ_ERRORS as error:
             logging.getLogger(__name__).warning("cannot read %s", run.folder, exc_info=True)
-            text = f"cannot be read ({type(error).__name__}: {error})"
-        self._failures[run.folder] = _ReadFailure(state, monotonic() + _RETRY_SECONDS, text)
-        return UnreadableRun(run.name, text)
-
-    def _indexed(self, run: FoundRun, summary: RunSummary) -> IndexedRun:
-        tags, problem = RunTags(), ""
-        try:
-            tags = self._tags.get(run.folder, file_stamp(run.folder / TAGS_FILE), lambda: read_tags(run.folder))
-        except FormalimgError as error:
-            problem = str(error)
-        can_edit = not self.read_only and not problem and can_write_tags(run.folder, self.site.folder)
-        return IndexedRun(run.name, summary, tags, problem, self.activity(run), can_edit)
-
-    def activity(self, run: FoundRun) -> RunActivity | None:
-        """Return the progress of a run, or None if no process is writing to it."""
-        if not is_in_progress(run.folder):
-            return None
-
-        def compute() -> RunActivity:
-            with closing(open_run(run.folder)) as opened:
-                return opened.activity()
-
-        try:
-            return self._activities.get(run.folder, run_state(run.folder), compute)
-        except READ_ERRORS:
-            return None  # it is being created, or damaged, which its summary says
+            reason = f"cannot be read ({type(error).__name__}: {error})"
+        self._failures[run.folder] = (state, monotonic() + _RETRY_SECONDS, reason)
+        return UnreadableRun(run.name, reason)
 
 
-def _paired(first: RunSummary, second: RunSummary) -> BaselineDifference | None:
+def _paired_difference(first: RunSummary, second: RunSummary) -> BaselineDifference | None:
     if first.digest != second.digest:
         return None
-    found = headline_difference(first.about, first.means, second.means)
-    if found.estimate is None or found.interval is None:
+    headline = headline_difference(first.about, first.means, second.means)
+    if headline.estimate is None or headline.interval is None:
         return None
-    missing = min(1.0, 2 - first.coverage - second.coverage)  # of these, the difference may be anything
-    low, high = ((1 - missing) * end for end in found.interval)
-    interval = Interval(low - missing, high + missing) if missing else found.interval
-    return BaselineDifference(found.estimate, interval, True)
+    missing = min(1.0, 2 - first.coverage - second.coverage)  # the share where the difference may be anything
+    low, high = ((1 - missing) * end for end in headline.interval)
+    interval = Interval(low - missing, high + missing) if missing else headline.interval
+    return BaselineDifference(headline.estimate, interval, True)
 
 
-def _unpaired(first: RunSummary, second: RunSummary) -> BaselineDifference | None:
-    here, there = first.overall.value, second.overall.value
-    if here is None or there is None or first.is_of_levels != second.is_of_levels:
+def _unpaired_difference(first: RunSummary, second: RunSummary) -> BaselineDifference | None:
+    value, baseline = first.overall.value, second.overall.value
+    if value is None or baseline is None or first.is_of_levels != second.is_of_levels:
         return None
-    return BaselineDifference(here - there, None, False)
+    return BaselineDifference(value - baseline, None, False)
+
+
+# --- on disk, so that a new server need not read all results again
+
+
+def _load_or_summarize(folder: Path, state: Hashable) -> RunSummary:
+    name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+    file = cache_folder() / "run-summaries" / f"{name}.json"
+    key = f"{_code_stamp()} {state}"
+    try:
+        stored_key, summary = _stored_summary().validate_json(read_plain_bytes(file, _MAX_BYTES))
+        if stored_key == key:
+            return summary
+    except (OSError, ValueError, RecursionError):
+        pass  # it is computed again
+    summary = summarize_run(folder)
+    if not is_in_progress(folder):  # it would be outdated at once
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(file, [_stored_summary().dump_json((key, summary))])
+        except (OSError, ValueError, FormalimgError):
+            pass  # the next server computes it
+    return summary
+
+
+@cache
+def _stored_summary() -> TypeAdapter[tuple[str, RunSummary]]:
+    return TypeAdapter(tuple[str, RunSummary])
+
+
+@cache
+def _code_stamp() -> str:
+    """Return a stamp of the installed code, so that summaries by another version are not reused."""
+    root = Path(__file__).parents[2]
+    stamp = hashlib.sha256()
+    for package in ("logic", "runs", "stats", "benchmarks", "reports", "scoring", "web/viewer"):
+        for file in sorted((root / package).rglob("*.py")) + sorted((root / package).rglob("*.toml")):
+            stat = file.stat()
+            stamp.update(f"{file.relative_to(root)} {stat.st_mtime_ns} {stat.st_size}\n".encode())
+    return stamp.hexdigest()[:16]

@@ -1,7 +1,6 @@
 """Live progress: server-sent events about runs in progress, from a poller shared by all open pages.
 
-The poller runs only while a page listens. Streams are limited in number and in time; browsers connect again by
-themselves, and a page without a stream shows the same when it is loaded again.
+Streams are limited in number and in time; browsers reconnect, and a page without a stream can be reloaded.
 """
 
 from __future__ import annotations
@@ -20,20 +19,11 @@ from formalimg.web.connections import ENDS_ON_SHUTDOWN
 from formalimg.web.viewer.index import RunIndex
 from formalimg.web.viewer.runs import progress_text
 
-_MAX_STREAMS = 64
-"""Number of pages that listen at the same time."""
-
-_MAX_SECONDS = 600.0
-"""Seconds after which a stream ends, so that forgotten ones do not stay."""
-
-_HEARTBEAT = 15.0
-"""Seconds without news after which a comment is sent, which shows whether anybody still listens."""
-
-_INTERVAL = 1.0
-"""Seconds between two looks at the runs."""
-
-_LOAD_FACTOR = 10
-"""The poller waits at least so many times as long as a look takes: on slow disks it looks less often."""
+_MAX_STREAMS = 64  # pages that listen at the same time
+_MAX_SECONDS = 600.0  # of a stream, so that forgotten ones do not stay
+_HEARTBEAT = 15.0  # seconds without news until a comment is sent, to notice closed connections
+_INTERVAL = 1.0  # seconds between two polls
+_LOAD_FACTOR = 10  # the poller waits at least this many times as long as a poll takes, for slow disks
 
 
 class LiveRuns:
@@ -48,16 +38,13 @@ class LiveRuns:
         self._poller: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Respond with a stream of events, or with an error if too many pages are listening.
-
-        A stream is counted before anything is awaited, so that none comes in between, until its connection ends.
-        """
+        """Respond with a stream of events, or with an error if too many pages are listening."""
         if self._streams >= self._max_streams:
             message = "Refused: too many pages listen for progress: close some.\n"
             refusal = PlainTextResponse(message, 503, {"Retry-After": "30", "Connection": "close"})
             await refusal(scope, receive, send)
             return
-        self._streams += 1
+        self._streams += 1  # before anything is awaited, until the connection ends
         try:
             scope[ENDS_ON_SHUTDOWN] = True
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -70,31 +57,30 @@ class LiveRuns:
         if self._poller is None or self._poller.done():
             self._poller = asyncio.create_task(self._poll())
         yield "retry: 3000\n\n"
-        seen, end = 0, monotonic() + _MAX_SECONDS
+        last, end = 0, monotonic() + _MAX_SECONDS
         while monotonic() < end:
-            event = await self._next(seen)
-            seen = self._number if event else seen
-            yield event or ": nothing new\n\n"
+            event, last = await self._next(last)
+            yield event
 
-    async def _next(self, seen: int) -> str:
-        """Wait for an event newer than `seen` and return it, or an empty string on timeout."""
+    async def _next(self, last: int) -> tuple[str, int]:
+        """Wait for an event newer than `last` and return it, or a comment on timeout."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_HEARTBEAT), self._changed:
-                await self._changed.wait_for(lambda: self._number > seen)
-                return self._event
-        return ""
+                await self._changed.wait_for(lambda: self._number > last)
+                return self._event, self._number
+        return ": nothing new\n\n", last
 
     async def _poll(self) -> None:
         """Poll the runs while a page is listening, and announce changes."""
         while self._streams:
             begun = monotonic()
-            event = await run_in_threadpool(self._look)
+            event = await run_in_threadpool(self._current_event)
             if event != self._event:
                 async with self._changed:
                     self._event, self._number = event, self._number + 1
                     self._changed.notify_all()
             await asyncio.sleep(max(self._interval, _LOAD_FACTOR * (monotonic() - begun)))
 
-    def _look(self) -> str:
-        running = {name: progress_text(found)._asdict() for name, found in self._index.in_progress()}
+    def _current_event(self) -> str:
+        running = {name: progress_text(activity) for name, activity in self._index.in_progress()}
         return f"event: runs\ndata: {json.dumps({'state': self._index.state_digest(), 'running': running})}\n\n"

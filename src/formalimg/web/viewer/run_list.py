@@ -1,4 +1,4 @@
-"""The list of runs that a URL asks for: filtered, searched, sorted, grouped and cut into pages. Pure functions."""
+"""The list of runs that a URL asks for: filtered, searched, sorted, grouped and cut into pages."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ SortColumn: TypeAlias = Literal["model", "suite", "overall", "difference", "scor
 Order: TypeAlias = Literal["asc", "desc"]
 RunStatus: TypeAlias = Literal["in progress", "unfinished", "finished"]
 
-_ASCENDING: frozenset[SortColumn] = frozenset({"model", "suite", "judge"})
-"""Columns that are ascending first: texts. Numbers and dates have the largest first."""
-
+_ASCENDING = ("model", "suite", "judge")  # columns of text, smallest first; others have the largest first
 _DEFAULT_SORT: SortColumn = "begun"
 _MAX_TEXT = 200
 
@@ -29,19 +27,19 @@ _MAX_TEXT = 200
 class RunsQuery(NamedTuple):
     """The state of the runs page in its URL, in which empty fields do not filter."""
 
-    text: str = ""  # words that all have to occur in name, model, suite, judge, tags or note
-    suite: str = ""  # the run has exactly this one
+    text: str = ""  # words that must all occur in name, model, suite, judge, tags or note
+    suite: str = ""
     model: str = ""
     judge: str = ""
     tag: str = ""
     status: str = ""
     since: str = ""  # the first and last day on which it began, as in 2026-01-31
     until: str = ""
-    sort: SortColumn = _DEFAULT_SORT  # the column to sort by
-    order: Order = "desc"  # whether the smallest or the largest is first
+    sort: SortColumn = _DEFAULT_SORT
+    order: Order = "desc"
     group: str = ""  # "suite" to put the runs of a suite together
     baseline: str = ""  # the name of the run that the others are compared with
-    page: int = 1  # the number of the page, from 1
+    page: int = 1
 
     @property
     def is_filtered(self) -> bool:
@@ -51,57 +49,40 @@ class RunsQuery(NamedTuple):
     @property
     def kept(self) -> dict[str, str]:
         """The query values to retain when the filters change: sort order and baseline unless they are the default."""
-        changed = {} if self.order == default_order(self.sort) else {"order": str(self.order)}
-        if changed or self.sort != _DEFAULT_SORT:
-            changed["sort"] = self.sort
-        return {**changed, "baseline": self.baseline} if self.baseline else changed
+        values = {} if self.order == default_order(self.sort) else {"order": str(self.order)}
+        if values or self.sort != _DEFAULT_SORT:
+            values["sort"] = self.sort
+        return {**values, "baseline": self.baseline} if self.baseline else values
 
     def url(self, **changes: Any) -> str:
         """Return the URL of this list with changed values, on the first page unless `page` is passed."""
-        changed = self._replace(**{"page": 1, **changes})
-        filters = {
-            name: value for name, value in changed._asdict().items() if name not in ("sort", "order", "baseline")
-        }
-        return build_url("/", **{**filters, "page": changed.page if changed.page > 1 else "", **changed.kept})
+        query = self._replace(**{"page": 1, **changes})
+        values = {name: value for name, value in query._asdict().items() if name not in ("sort", "order", "baseline")}
+        return build_url("/", **{**values, "page": query.page if query.page > 1 else "", **query.kept})
 
 
 def parse_runs_query(query: Mapping[str, str]) -> RunsQuery:
     """Parse the query of a URL."""
-    column = query.get("sort") or _DEFAULT_SORT
-    if column not in get_args(SortColumn):
-        raise HTTPException(400, f"runs cannot be sorted by {column[:40]!r}: choose {', '.join(get_args(SortColumn))}")
-    order = query.get("order") or default_order(column)  # type: ignore[arg-type]  # checked above
-    if order not in get_args(Order):
-        raise HTTPException(400, f"there is no order {order[:40]!r}: it is asc or desc")
-    status = query.get("status", "")
-    if status and status not in get_args(RunStatus):
-        raise HTTPException(400, f"there is no status {status[:40]!r}: it is {', '.join(get_args(RunStatus))}")
-    group = query.get("group", "")
-    if group not in ("", "suite"):
-        raise HTTPException(400, f"runs cannot be grouped by {group[:40]!r}: it is suite")
-    return RunsQuery(
-        query.get("text", "").strip()[:_MAX_TEXT],
-        query.get("suite", ""),
-        query.get("model", ""),
-        query.get("judge", ""),
-        query.get("tag", ""),
-        status,
-        _parse_day(query, "since"),
-        _parse_day(query, "until"),
-        column,  # type: ignore[arg-type]  # checked above
-        order,  # type: ignore[arg-type]  # checked above
-        group,
-        query.get("baseline", ""),
-        max(parse_number(query, "page") or 1, 1),
-    )
-
-
-def _parse_day(query: Mapping[str, str], name: str) -> str:
-    text = query.get(name, "")
-    try:
-        return text and date.fromisoformat(text).isoformat()
-    except ValueError as error:
-        raise HTTPException(400, f"{name} is not a date: {text[:40]!r}: write it as in 2026-01-31") from error
+    values: dict[str, Any] = {name: query[name] for name in RunsQuery._fields if query.get(name)}
+    values["page"] = max(parse_number(query, "page") or 1, 1)
+    values["text"] = query.get("text", "").strip()[:_MAX_TEXT]
+    values.setdefault("order", default_order(values.get("sort", _DEFAULT_SORT)))
+    choices = {
+        "sort": get_args(SortColumn),
+        "order": get_args(Order),
+        "status": get_args(RunStatus),
+        "group": ("suite",),
+    }
+    for name, allowed in choices.items():
+        if name in values and values[name] not in allowed:
+            raise HTTPException(400, f"unknown {name} {values[name][:40]!r}: choose {', '.join(allowed)}")
+    for name in ("since", "until"):
+        try:
+            values[name] = date.fromisoformat(values[name]).isoformat() if name in values else ""
+        except ValueError as error:
+            message = f"{name} is not a date: {values[name][:40]!r}: write it as in 2026-01-31"
+            raise HTTPException(400, message) from error
+    return RunsQuery(**values)
 
 
 def default_order(column: SortColumn) -> Order:
@@ -119,7 +100,7 @@ class ListedRun(NamedTuple):
 class RunPage(NamedTuple):
     """A page of the list of runs."""
 
-    runs: list[ListedRun]  # the runs of the page, in order
+    runs: list[ListedRun]  # in order
     total: int  # number of runs on all pages
     pages: int  # number of pages
     group_sizes: Mapping[str, int]  # number of runs on all pages, by suite
@@ -131,27 +112,27 @@ def run_status(run: IndexedRun) -> RunStatus:
 
 
 def select_runs(
-    runs: Sequence[IndexedRun], query: RunsQuery, compared: Callable[[IndexedRun], BaselineDifference | None]
+    runs: Sequence[IndexedRun], query: RunsQuery, compare: Callable[[IndexedRun], BaselineDifference | None]
 ) -> RunPage:
     """Return the page of runs selected by a query."""
-    kept = [ListedRun(run) for run in runs if _matches(run, query)]
+    matching = [ListedRun(run) for run in runs if _matches(run, query)]
     by_difference = query.sort == "difference"
     if by_difference:
-        kept = [one._replace(difference=compared(one.run)) for one in kept]
-    kept.sort(key=lambda one: one.run.name)
-    kept.sort(key=lambda one: one.run.summary.created, reverse=True)
-    known = [one for one in kept if _sort_key(one, query.sort) is not None]
-    known.sort(key=lambda one: _sort_key(one, query.sort), reverse=query.order == "desc")  # type: ignore[arg-type,return-value]
-    unknown = [one for one in kept if _sort_key(one, query.sort) is None]  # last, whatever the order
-    found = [*known, *unknown]
+        matching = [listed._replace(difference=compare(listed.run)) for listed in matching]
+    matching.sort(key=lambda listed: listed.run.name)
+    matching.sort(key=lambda listed: listed.run.summary.created, reverse=True)
+    keys = [(_sort_key(listed, query.sort), listed) for listed in matching]
+    with_key = [pair for pair in keys if pair[0] is not None]
+    with_key.sort(key=lambda pair: pair[0], reverse=query.order == "desc")  # type: ignore[arg-type,return-value]
+    ordered = [listed for _, listed in [*with_key, *(pair for pair in keys if pair[0] is None)]]
     if query.group:
-        found.sort(key=lambda one: one.run.summary.about.title)
+        ordered.sort(key=lambda listed: listed.run.summary.about.title)
     start = (query.page - 1) * PER_PAGE
-    shown = found[start : start + PER_PAGE]
+    on_page = ordered[start : start + PER_PAGE]
     if not by_difference:
-        shown = [one._replace(difference=compared(one.run)) for one in shown]
-    sizes = Counter(one.run.summary.suite for one in found)
-    return RunPage(shown, len(found), max(-(-len(found) // PER_PAGE), 1), sizes)
+        on_page = [listed._replace(difference=compare(listed.run)) for listed in on_page]
+    sizes = Counter(listed.run.summary.suite for listed in ordered)
+    return RunPage(on_page, len(ordered), max(-(-len(ordered) // PER_PAGE), 1), sizes)
 
 
 def _sort_key(listed: ListedRun, column: SortColumn) -> str | float | tuple[float, int] | None:
@@ -183,13 +164,13 @@ def _natural(text: str) -> str:
 
 
 def _matches(run: IndexedRun, query: RunsQuery) -> bool:
-    summary, judge = run.summary, query.judge
+    summary = run.summary
     day = summary.created[:10]
     return (
         query.suite in ("", summary.suite)
         and query.model in ("", summary.model)
-        and judge in ("", *summary.judges)
-        and (not query.tag or query.tag in run.tags.tags)
+        and query.judge in ("", *summary.judges)
+        and query.tag in ("", *run.tags.tags)
         and query.status in ("", run_status(run))
         and (not query.since or day >= query.since)
         and (not query.until or day <= query.until)
@@ -199,28 +180,18 @@ def _matches(run: IndexedRun, query: RunsQuery) -> bool:
 
 def _contains(run: IndexedRun, text: str) -> bool:
     summary = run.summary
-    given = summary.given.title if summary.given else ""
-    parts = (run.name, given, summary.model, summary.condition, summary.suite, summary.about.title, *summary.judges)
-    whole = "\n".join((*parts, *run.tags.tags, run.tags.note)).casefold()
-    return all(word in whole for word in text.casefold().split())
+    title = summary.given.title if summary.given else ""
+    parts = (run.name, title, summary.model, summary.condition, summary.suite, summary.about.title, *summary.judges)
+    searched = "\n".join((*parts, *run.tags.tags, run.tags.note)).casefold()
+    return all(word in searched for word in text.casefold().split())
 
 
-class FilterChoices(NamedTuple):
-    """The filter values that occur in runs, with the number of runs."""
-
-    suite: Mapping[str, int]
-    model: Mapping[str, int]
-    judge: Mapping[str, int]
-    tag: Mapping[str, int]
-
-
-def filter_choices(runs: Iterable[IndexedRun]) -> FilterChoices:
-    """Return the filter values of all runs, sorted by name."""
-    counts = FilterChoices(Counter(), Counter(), Counter(), Counter())
+def filter_choices(runs: Iterable[IndexedRun]) -> dict[str, dict[str, int]]:
+    """Return the filter values of all runs, sorted by name, with the number of runs."""
+    counts: dict[str, Counter[str]] = {name: Counter() for name in ("suite", "model", "judge", "tag")}
     for run in runs:
-        summary = run.summary
-        for found, values in zip(
-            counts, ([summary.suite], [summary.model], summary.judges, run.tags.tags), strict=True
-        ):
-            found.update(values)  # type: ignore[attr-defined]  # a Counter, made above
-    return FilterChoices(*(dict(sorted(found.items(), key=lambda it: _natural(it[0]))) for found in counts))
+        counts["suite"][run.summary.suite] += 1
+        counts["model"][run.summary.model] += 1
+        counts["judge"].update(run.summary.judges)
+        counts["tag"].update(run.tags.tags)
+    return {name: dict(sorted(counter.items(), key=lambda pair: _natural(pair[0]))) for name, counter in counts.items()}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Sequence
-from itertools import takewhile
-from typing import NamedTuple
+from pathlib import Path
 
 from formalimg.judges.failures import failure_sentences
 from formalimg.reports.comparison_model import Section
@@ -13,31 +13,12 @@ from formalimg.runs.queries import ListedImage
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.scoring.user_inputs import GIVEN
 from formalimg.types import Verdict
-from formalimg.web.viewer.scored_images import image_file_name
+from formalimg.web.viewer.summaries import image_path
 from formalimg.web.viewer.urls import ViewState, build_url
 
 PER_PAGE = 48
-
-MAX_PROMPT_LENGTH = 400
-"""Characters of a prompt below a thumbnail: more than its lines hold."""
-
+MAX_PROMPT_LENGTH = 400  # characters below a thumbnail: more than its lines hold
 SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
-
-
-class GalleryTile(NamedTuple):
-    """An image in a gallery."""
-
-    item: str  # what it was made for
-    sample: int
-    name: str  # what it is called
-    outcome: str  # pass, fail or unscored
-    result: str  # the outcome in a word, its score where images are scored, or why there is none
-    sign: str  # a sign for the outcome
-    prompt: str  # the prompt
-    failed: list[str]  # what it does not show
-    parts: list[str]  # the failed parts as they are stored
-    url: str  # the page of the image
-    thumbnail: str  # the URL of the image; empty if there is none
 
 
 def outcome_name(passed: bool | None) -> str:
@@ -45,41 +26,37 @@ def outcome_name(passed: bool | None) -> str:
     return "unscored" if passed is None else "pass" if passed else "fail"
 
 
-def list_tiles(run: StoredRun, found: Sequence[ListedImage], view: ViewState, section: Section) -> list[GalleryTile]:
+def list_tiles(
+    run: StoredRun, images: Sequence[ListedImage], view: ViewState, section: Section
+) -> list[dict[str, object]]:
     """Return the tiles of some images of a run."""
-    opening = common_opening([image.prompt for image in found])
-    judged = run.judged([(image.outcome.item, image.outcome.sample) for image in found])
-    return [_tile(run, *both, view, section, opening) for both in zip(found, judged, strict=True)]
+    opening = common_opening([image.prompt for image in images])
+    judged = run.judged([(image.outcome.item, image.outcome.sample) for image in images])
+    return [_tile(run, *pair, view, section, opening) for pair in zip(images, judged, strict=True)]
 
 
 def _tile(
     run: StoredRun, image: ListedImage, judged: Judged, view: ViewState, section: Section, opening: str
-) -> GalleryTile:
-    outcome = image.outcome
+) -> dict[str, object]:
+    outcome, verdict, suite = image.outcome, judged.verdict, section.suite
     label = outcome_name(outcome.passed)
-    verdict, suite = judged.verdict, section.suite
-    parts = verdict.parts if isinstance(verdict, Verdict) else ()
-    given = run.manifest.model.name == GIVEN
-    return GalleryTile(
-        outcome.item,
-        outcome.sample,
-        image_file_name(judged) if given else f"{level_name(suite, outcome.level)}, {outcome.item}",
-        label,
-        f"{outcome.score:.2f}" if given and outcome.score is not None else outcome.reason or label,
-        SIGNS[label],
-        image.prompt.removeprefix(opening)[:MAX_PROMPT_LENGTH],
-        [one.text for one in failure_sentences(verdict, suite, _formula(run, judged))]
-        if outcome.passed is False
-        else [],
-        [part.name for part in parts if part.score < 1] if suite.terms.is_code else [],
-        view.url("/item", item=outcome.item, sample=outcome.sample),
-        thumbnail_url(view.run, outcome.item, outcome.sample, image.sha256),
-    )
-
-
-def _formula(run: StoredRun, judged: Judged) -> str:
-    item = run.item(judged.outcome.item)
-    return item.formula if item else ""
+    is_supplied = run.manifest.model.name == GIVEN
+    item = run.item(outcome.item)
+    sentences = failure_sentences(verdict, suite, item.formula if item else "") if outcome.passed is False else []
+    parts = verdict.parts if isinstance(verdict, Verdict) and suite.terms.is_code else ()
+    return {
+        "item": outcome.item,
+        "sample": outcome.sample,
+        "name": Path(image_path(judged)).name if is_supplied else f"{level_name(suite, outcome.level)}, {outcome.item}",
+        "outcome": label,
+        "result": f"{outcome.score:.2f}" if is_supplied and outcome.score is not None else outcome.reason or label,
+        "sign": SIGNS[label],
+        "prompt": image.prompt.removeprefix(opening)[:MAX_PROMPT_LENGTH],
+        "failed": [sentence.text for sentence in sentences],
+        "parts": [part.name for part in parts if part.score < 1],
+        "url": view.url("/item", item=outcome.item, sample=outcome.sample),
+        "thumbnail": thumbnail_url(view.run, outcome.item, outcome.sample, image.sha256),
+    }
 
 
 def thumbnail_url(run: str, item: str, sample: int, sha256: str | None) -> str:
@@ -89,8 +66,5 @@ def thumbnail_url(run: str, item: str, sample: int, sha256: str | None) -> str:
 
 def common_opening(prompts: Sequence[str]) -> str:
     """Return the opening sentences that all prompts share, which would hide their differences."""
-    if len(prompts) < 2:
-        return ""
-    first, last = min(prompts), max(prompts)  # a prefix of these two is a prefix of all
-    shared = "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
+    shared = os.path.commonprefix(prompts) if len(prompts) > 1 else ""  # noqa: RUF071  # by character, as meant
     return shared[: shared.rfind(". ") + 2] if ". " in shared else ""

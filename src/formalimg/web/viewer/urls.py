@@ -1,4 +1,4 @@
-"""Parse and build URLs of the viewer, which contain all of its state so that every page can be shared."""
+"""Parse and build URLs of the viewer, which contain all of its state."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from starlette.requests import Request
 
 from formalimg.runs.queries import ImageFilter
 
-_MAX_NUMBER = 2**31
-"""Larger numbers are never a level, sample or page."""
-
+_MAX_NUMBER = 2**31  # larger numbers are never a level, sample or page
 _OUTCOMES = ("pass", "fail", "unscored")
 _MARKS = ("disagreement", "dropped")
 
@@ -21,14 +19,14 @@ _MARKS = ("disagreement", "dropped")
 class ViewState(NamedTuple):
     """The view that a URL selects: a run, one of its judges, and an image filter."""
 
-    run: str  # the run's name
+    run: str
     judge: int | None  # the number of the judge; None for the last one
-    filter: ImageFilter  # the images to show
+    filter: ImageFilter
 
     def url(self, path: str, **changes: object) -> str:
         """Return the URL of another page in this state, with keywords overriding values and None removing them."""
-        known: dict[str, object] = {"run": self.run, "judge": self.judge, **self.filter._asdict()}
-        return build_url(path, **{**known, **changes})
+        values: dict[str, object] = {"run": self.run, "judge": self.judge, **self.filter._asdict()}
+        return build_url(path, **{**values, **changes})
 
 
 def build_url(path: str, **values: object) -> str:
@@ -47,10 +45,10 @@ def parse_view_state(request: Request) -> ViewState:
     query = request.query_params
     outcome = query.get("outcome") or None
     if outcome not in (None, *_OUTCOMES):
-        raise HTTPException(400, f"there is no outcome {outcome!r}: it is pass, fail or unscored")
+        raise HTTPException(400, f"unknown outcome {outcome!r}: choose pass, fail or unscored")
     mark = query.get("mark") or None
     if mark not in (None, *_MARKS):
-        raise HTTPException(400, f"there is no mark {mark!r}: it is disagreement or dropped")
+        raise HTTPException(400, f"unknown mark {mark!r}: choose disagreement or dropped")
     return ViewState(
         require_value(query, "run"),
         parse_number(query, "judge"),

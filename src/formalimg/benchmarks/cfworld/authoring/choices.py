@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
-from formalimg.benchmarks.authoring.task import Authoring, AuthoringTask
-from formalimg.benchmarks.authoring.writing_plan import AuthoringExtent, AuthoringPlan, WritingChoices
+from formalimg.benchmarks.authoring.task import Authoring, AuthoringExtent, AuthoringPlan, AuthoringTask, WritingChoices
 from formalimg.benchmarks.cfworld.spec import (
     CF_WORLD,
     CF_WORLD_ATTRIBUTES,
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from formalimg.benchmarks.authoring.reviewing import Reviewing
 
 ScoreQuestions: TypeAlias = Literal["template", "model"]
-"""Where questions come from: a template for each dimension, or the chat model, as in the paper."""
 
 _ATTEMPTS = 6
 _PAIRS = 100  # as in the paper
@@ -59,9 +57,8 @@ class NamedOutcome(NamedTuple):
 class QuestionSet(NamedTuple):
     """A set of questions to write: the item they are about, and the ids of all items that share them."""
 
-    asked: Item[CounterfactualSpec]  # the item whose prompt and assessment point the questions are about
-    # the ids of all items that get them: the implicit one of a group has those of the explicit one
-    items: tuple[str, ...]
+    source: Item[CounterfactualSpec]  # whose prompt and assessment point the questions are about
+    items: tuple[str, ...]  # the ids of all items that get them: explicit and implicit prompts share theirs
 
 
 @dataclass(frozen=True)
@@ -70,13 +67,11 @@ class CounterfactualChoices(WritingChoices):
 
     suites: ClassVar[str] = CF_WORLD
 
-    laws: tuple[Law, ...] = ()  # for groups: the laws; none for those of the groups that ship
-    per_law: int = 1  # for groups: how many of each law
-    questions: ScoreQuestions = "template"  # for groups: where the questions come from
-    # for outcomes without names: the groups that name them; empty for the shipped ones
-    named_outcomes: tuple[NamedOutcome, ...] = ()
-    # for questions: the items to write them for, of cf-world or of its rules; empty if groups are written
-    prompts: tuple[Item[CounterfactualSpec], ...] = ()
+    laws: tuple[Law, ...] = ()  # of groups; none for those of the shipped groups
+    per_law: int = 1  # groups
+    questions: ScoreQuestions = "template"  # of groups: from templates, or written by the model as in the paper
+    named_outcomes: tuple[NamedOutcome, ...] = ()  # to be described without names; empty for the shipped ones
+    prompts: tuple[Item[CounterfactualSpec], ...] = ()  # to write questions for; empty if groups are written
 
     def __post_init__(self) -> None:
         if self.questions not in get_args(ScoreQuestions):
@@ -86,14 +81,13 @@ class CounterfactualChoices(WritingChoices):
 
     @property
     def made(self) -> tuple[str, ...]:
-        """Return the options that differ from their defaults."""
-        options = {
-            "--laws": bool(self.laws),
+        made = {
+            "--laws": self.laws,
             "--per-law": self.per_law != 1,
             "--questions": self.questions != "template",
-            "--items": bool(self.named_outcomes),
+            "--items": self.named_outcomes,
         }
-        return tuple(name for name, is_made in options.items() if is_made)
+        return tuple(filter(made.get, made))
 
 
 @cache
@@ -121,9 +115,8 @@ def named_outcomes(items: Iterable[Item[CounterfactualSpec]]) -> tuple[NamedOutc
             raise FormalimgError(f"group {item.spec.group} has two items of level {item.level}: leave one out")
         levels[item.level] = item
     for name, levels in groups.items():
-        for level in (2, 3):
-            if level not in levels:
-                raise FormalimgError(f"group {name} has no item of level {level}: give whole groups")
+        if missing := [level for level in (2, 3) if level not in levels]:
+            raise FormalimgError(f"group {name} has no item of level {missing[0]}: give whole groups")
     return tuple(NamedOutcome(levels[2], levels[3].prompt) for levels in groups.values())
 
 
@@ -225,18 +218,13 @@ def _find_problem(law: Law, entry: Mapping[str, object]) -> str | None:
 
 # --- tasks
 
-_SUITES = {"groups": CF_WORLD, "denominalise": CF_WORLD_DENOMINALISED, "pairs": CF_WORLD_ATTRIBUTES}
-"""The suite that each task gives items of; questions are for the suite that is named."""
-
+_SUITES = {"groups": CF_WORLD, "denominalise": CF_WORLD_DENOMINALISED, "pairs": CF_WORLD_ATTRIBUTES}  # By --task
 _UNITS = {CF_WORLD: "groups", CF_WORLD_DENOMINALISED: "outcomes", CF_WORLD_ATTRIBUTES: "pairs"}
-"""What the slots of each suite are for."""
-
 _OPTIONS = {
     CF_WORLD: ("--laws", "--per-law", "--questions"),
     CF_WORLD_DENOMINALISED: ("--items",),
     CF_WORLD_ATTRIBUTES: (),
 }
-"""The options of each suite that can be written."""
 
 
 class CfWorldWriting(Authoring):
@@ -247,7 +235,6 @@ class CfWorldWriting(Authoring):
     level_of_groups = 2
 
     def choose(self, name: str, options: Mapping[str, Any]) -> tuple[str, WritingChoices]:
-        """Return the suite of the chosen task, and the laws, items or prompts that the task starts from."""
         from formalimg.benchmarks.loader import load
 
         task, laws, items = options.get("--task"), options.get("--laws"), options.get("--items")
@@ -267,7 +254,6 @@ class CfWorldWriting(Authoring):
         )
 
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
-        """Return the size of the run, which follows from the laws, items or prompts."""
         usual = _extent_of_questions(name, choices) if choices.prompts else _extent_of_items(name, choices, per_level)
         if levels not in ((), usual.levels):
             raise FormalimgError(f"{name} is always written with all its levels: leave --levels out")
@@ -277,36 +263,26 @@ class CfWorldWriting(Authoring):
         return usual
 
     def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
-        """Return the authoring task of a plan."""
+        from formalimg.benchmarks.cfworld.authoring import group_task, prompt_tasks, question_task  # heavy
+
         if plan.choices.prompts:
-            from formalimg.benchmarks.cfworld.authoring.question_task import QuestionAuthoring
-
-            return QuestionAuthoring(plan, prompts)
+            return question_task.QuestionAuthoring(plan, prompts)
         if plan.suite == CF_WORLD:
-            from formalimg.benchmarks.cfworld.authoring.group_task import GroupAuthoring
-
-            return GroupAuthoring(plan, prompts)
+            return group_task.GroupAuthoring(plan, prompts)
         if plan.suite == CF_WORLD_ATTRIBUTES:
-            from formalimg.benchmarks.cfworld.authoring.pair_task import PairAuthoring
-
-            return PairAuthoring(plan, prompts)
-        from formalimg.benchmarks.cfworld.authoring.description_task import DescriptionAuthoring
-
-        return DescriptionAuthoring(plan, prompts)
+            return prompt_tasks.PairAuthoring(plan, prompts)
+        return prompt_tasks.DescriptionAuthoring(plan, prompts)
 
     def is_checked(self, plan: AuthoringPlan) -> bool:
-        """Return whether a model checks the answers; questions are checked without a model."""
         return not plan.choices.prompts
 
     def unit(self, plan: AuthoringPlan) -> str:
-        """Return the name for what each slot holds, such as groups or pairs."""
         return "prompts" if plan.choices.prompts else _UNITS[plan.suite]
 
     def reviewing(self) -> Reviewing:
-        """Return the interface for human review of groups."""
-        from formalimg.benchmarks.cfworld.authoring.review_desk import GroupReviewing
+        from formalimg.benchmarks.cfworld.authoring.review_desk import REVIEWING
 
-        return GroupReviewing()
+        return REVIEWING
 
 
 def _extent_of_items(suite: str, choices: CounterfactualChoices, per_level: int) -> AuthoringExtent:

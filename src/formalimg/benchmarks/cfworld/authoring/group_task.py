@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,7 @@ from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept, refuse
-from formalimg.benchmarks.authoring.task import AuthoringTask
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, shipped_laws
 from formalimg.benchmarks.cfworld.authoring.question_task import write_questions
 from formalimg.benchmarks.cfworld.authoring.templates import (
@@ -47,8 +47,7 @@ class WrittenGroup:
     """A group, with its questions if a model wrote them."""
 
     group: CounterfactualGroup
-    # for level 1, and for 2 and 3 together under 2; none where they come from templates
-    questions: Questions = field(default_factory=dict)
+    questions: Questions = field(default_factory=dict)  # of level 1, and of 2 and 3 under 2; none for templates
 
     def items(self, version: str = "") -> list[Item[CounterfactualSpec]]:
         """Return the three items of the group."""
@@ -67,12 +66,6 @@ class WrittenGroup:
 def encode_questions(questions: Questions) -> dict[str, list[dict[str, Any]]]:
     """Encode questions as plain data."""
     return {str(level): [asdict(question) for question in listed] for level, listed in sorted(questions.items())}
-
-
-def write_groups(groups: Iterable[CounterfactualGroup], folder: Path) -> Path:
-    """Write groups to `<folder>/groups.jsonl`, one per line, replacing the file atomically."""
-    text = "".join(json.dumps(asdict(group), ensure_ascii=False) + "\n" for group in groups)
-    return atomic_write_text(folder / GROUPS_FILE, text)
 
 
 def read_groups(path: Path) -> list[CounterfactualGroup]:
@@ -107,16 +100,17 @@ def parse_line(line: bytes) -> dict[str, Any]:
 
 def write_group_files(groups: Sequence[WrittenGroup], folder: Path, version: str) -> None:
     """Write `groups.jsonl`, and the explicit items with described outcomes to the subfolder `denominalised`."""
-    write_groups([written.group for written in groups], folder)
+    lines = (json.dumps(asdict(written.group), ensure_ascii=False) + "\n" for written in groups)
+    atomic_write_text(folder / GROUPS_FILE, "".join(lines))
     write_items([item for written in groups for item in written.denominalised(version)], folder / "denominalised")
 
 
 # --- the task
 
 _TEXTS = ("changed", "factual", "implicit", "outcome", "described", "shows_factual", "shows")
+_NOT_WORD = re.compile(r"[\W_]")
 _NEAR = 0.8
-_COMPARABLE = 0.3
-"""Groups with less in common than this are not compared word by word: what is nearly the same has far more."""
+_COMPARABLE = 0.3  # Groups with less in common are not compared word by word: what is nearly the same has far more
 
 
 def parse_group(answer: GroupAnswer, law: Law, name: str) -> CounterfactualGroup | Rejection:
@@ -130,26 +124,18 @@ def parse_group(answer: GroupAnswer, law: Law, name: str) -> CounterfactualGroup
     problems = sorted(check_group(group), key=lambda problem: problem.reason != "unsafe")
     if problems:
         return Rejection(problems[0].reason, truncate("; ".join(problem.detail for problem in problems), 250, 50))
-    if _plain_words(group.changed) == _plain_words(group.law):
+    if _NOT_WORD.sub(" ", group.changed.lower()).split() == _NOT_WORD.sub(" ", group.law.lower()).split():
         return Rejection("law not changed", truncate(group.changed, 250, 50))
     return group
 
 
-def _plain_words(sentence: str) -> list[str]:
-    return "".join(letter if letter.isalnum() else " " for letter in sentence.lower()).split()
-
-
-def are_near_duplicates(group: CounterfactualGroup, other: CounterfactualGroup) -> bool:
+def are_near_duplicates(first: CounterfactualGroup, second: CounterfactualGroup) -> bool:
     """Return whether `check_groups` would report one of two groups as a duplicate of the other."""
-    if any(_stem_overlap(getattr(group, text), getattr(other, text)) < _COMPARABLE for text in ("implicit", "outcome")):
-        return False
-    return any(problem.reason == "duplicate" for problem in check_groups([group, other]))
-
-
-def _stem_overlap(text: str, other: str) -> float:
-    """Return the share of stems that two texts have in common (Jaccard index)."""
-    union = word_stems(text) | word_stems(other)
-    return len(word_stems(text) & word_stems(other)) / len(union) if union else 1.0
+    for text in ("implicit", "outcome"):
+        stems, second_stems = word_stems(getattr(first, text)), word_stems(getattr(second, text))
+        if stems | second_stems and len(stems & second_stems) / len(stems | second_stems) < _COMPARABLE:
+            return False
+    return any(problem.reason == "duplicate" for problem in check_groups([first, second]))
 
 
 class GroupAuthoring(AuthoringTask):
@@ -164,7 +150,6 @@ class GroupAuthoring(AuthoringTask):
 
     @property
     def likeness(self) -> Similarity:
-        """The rule for duplicates: groups are the same if `check_groups` reports a duplicate."""
         return Similarity(
             lambda group: None,
             are_near_duplicates,
@@ -175,7 +160,6 @@ class GroupAuthoring(AuthoringTask):
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """Return the settings that shape the items: laws, source of questions, and template versions."""
         laws = hashlib.sha256(json.dumps(self._laws, ensure_ascii=False).encode()).hexdigest()[:16]
         return {
             "laws": f"{len(self._laws)}, sha256 {laws}",
@@ -187,7 +171,6 @@ class GroupAuthoring(AuthoringTask):
     async def write(
         self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[CounterfactualSpec]:
-        """Return the explicit item of a new group."""
         law_number, index = divmod(slot.id, self._choices.per_law)
         law = self._laws[law_number]
         hint = draw_hints(("places", "changes"), law.law, self._plan.seed, number * self._choices.per_law + index)
@@ -227,7 +210,6 @@ class GroupAuthoring(AuthoringTask):
         }
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
-        """Return the number of groups by field, and the laws with fewer groups than planned."""
         groups = [written.group for written in _written_groups(accepted)]
         fields = Counter(group.branch or group.discipline for group in groups)
         per_law = Counter(outcome.slot // self._choices.per_law for outcome in accepted)
@@ -235,15 +217,12 @@ class GroupAuthoring(AuthoringTask):
         return {"groups": len(groups), "by_field": dict(sorted(fields.items())), "laws_short_of_groups": short}
 
     def fewest_questions(self, first: str) -> int:
-        """Return the minimum number of requests for a group; a model needs two more to write the questions."""
         return 4 if self._choices.questions == "model" else 2
 
     def items(self, stands: AuthoringState) -> tuple[Item[Any], ...]:
-        """Return the three items of each group."""
         return tuple(item for written in _written_groups(stands.accepted) for item in written.items(self._plan.version))
 
     def write_companions(self, accepted: Sequence[AttemptOutcome], folder: Path) -> None:
-        """Write the groups file, and the explicit items with described outcomes."""
         write_group_files(_written_groups(accepted), folder, self._plan.version)
 
 

@@ -1,8 +1,6 @@
 """Authoring task: questions for existing prompts of CF-World (appendix C.2) or its rule probe (section 5.1).
 
-They are asked for by our prompts or by the authors'. The authors' texts are filled with the prompt and its assessment
-points, and for groups with a section on whose laws hold, which is a text of its own. Their answer is a bare list, with
-the published names of the dimensions.
+Our prompts or the authors' ask for them; the latter have a section on whose laws hold, and want a bare list in reply.
 """
 
 from __future__ import annotations
@@ -22,8 +20,7 @@ from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept
-from formalimg.benchmarks.authoring.task import AuthoringTask
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot
 from formalimg.benchmarks.cfworld.authoring.choices import question_sets
 from formalimg.benchmarks.cfworld.authoring.templates import (
     CounterfactualTemplates,
@@ -33,17 +30,15 @@ from formalimg.benchmarks.cfworld.authoring.templates import (
     clean_fields,
     stem_share,
 )
-from formalimg.benchmarks.cfworld.published_groups import QUESTION_TYPES
+from formalimg.benchmarks.cfworld.published_records import QUESTION_TYPES
 from formalimg.benchmarks.cfworld.spec import CF_WORLD_RULES, WEIGHTS, CounterfactualSpec, WeightedQuestion
-from formalimg.judges.published_protocol import parse_json
+from formalimg.judges.chat_judge import parse_json
 from formalimg.models.base import Message
 from formalimg.models.text_answer import TextAnswer
 from formalimg.types import Item
 
 WrittenDimension: TypeAlias = Literal["integrity", "logic", "assessment"]
-_MOST: Mapping[WrittenDimension, int] = {"integrity": 1, "logic": 3, "assessment": 1}
-"""The dimensions of written questions in the order of the published data, and how many of each there may be."""
-
+_MOST: Mapping[WrittenDimension, int] = {"integrity": 1, "logic": 3, "assessment": 1}  # In the published order
 _LONGEST = 600
 _ON_THE_POINT = 0.5
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -145,9 +140,9 @@ async def _ask_as_published(
     return accept(await talk.ask("writer", user, ListedQuestions, before=before)).questions
 
 
+# What holds in the picture. A group has a law of its own; prompts that exist only have their words.
 _FACTUAL = "all that is so in our own world, since the words change nothing of it"
 _COUNTERFACTUAL = "what these words themselves say of it, and what follows from that; all else is as in our own world"
-"""What holds in the picture. A group has a law of its own; prompts that exist only have their words."""
 
 
 class QuestionAuthoring(AuthoringTask):
@@ -164,12 +159,10 @@ class QuestionAuthoring(AuthoringTask):
 
     @property
     def likeness(self) -> Similarity:
-        """The rule for duplicates: none, because existing prompts and their questions may repeat."""
         return Similarity(lambda spec: None, lambda spec, other: False, "duplicate", None, same_words=False)
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """Return the settings that shape the items: prompts, assessment points, and template version."""
         prompts = [[item.id, item.level, item.prompt, item.spec.assessment] for item in self._items]
         digest = hashlib.sha256(json.dumps(prompts, ensure_ascii=False).encode()).hexdigest()[:16]
         return {"questions_for": f"{len(prompts)}, sha256 {digest}", "prompts": self._texts.versions}
@@ -177,8 +170,7 @@ class QuestionAuthoring(AuthoringTask):
     async def write(
         self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[CounterfactualSpec]:
-        """Return the item with its new questions."""
-        item = self._sets[slot.id].asked
+        item = self._sets[slot.id].source
         shows, is_factual = item.spec.assessment, item.level == 1
         if self._is_of_rules:
             questions = await _write_rule_question(self._texts, talk, item.prompt, shows)
@@ -188,21 +180,15 @@ class QuestionAuthoring(AuthoringTask):
         return replace(item, spec=replace(item.spec, questions=questions), version=self._plan.version)
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
-        """Return the number of prompts with questions, and the ids of prompts without an assessment point."""
         return {
             "prompts_with_questions": sum(len(self._sets[outcome.slot].items) for outcome in accepted),
             "prompts_without_assessment_point": [item.id for item in self._items if item.id not in self._covered],
         }
 
     def fewest_questions(self, first: str) -> int:
-        """Return the minimum number of requests per slot: one, because the answer is checked without a model."""
         return 1
 
     def items(self, stands: AuthoringState) -> tuple[Item[Any], ...]:
-        """Return the items with their new questions, in their original order.
-
-        A prompt whose questions are missing is left out; one that has no assessment point stays as it is, unscored.
-        """
         specs: dict[str, CounterfactualSpec] = {}
         for outcome in stands.accepted:
             if not isinstance(outcome.result, Rejection):

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from formalimg._util.io import atomic_write_text
 from formalimg._util.locks import lock_file
-from formalimg.benchmarks.authoring.reviewing import (
-    Choice,
-    ImportedReview,
-    Reviewing,
-    StaleGroupError,
-    UnknownGroupError,
-)
+from formalimg.benchmarks.authoring.reviewing import Choice, Reviewing, StaleGroupError, UnknownGroupError
 from formalimg.benchmarks.cfworld.authoring.review_queue import (
     ReviewLine,
     export_queue,
+    import_queue,
     parse_queue,
-    queue_bytes,
-    read_review,
-    write_review,
+    read_queue,
 )
 from formalimg.benchmarks.cfworld.group_checks import check_group
-from formalimg.benchmarks.cfworld.spec import LEVELS, CounterfactualGroup
+from formalimg.benchmarks.cfworld.spec import CounterfactualGroup
 from formalimg.errors import FormalimgError
 
-_PATIENCE = 5.0
-"""How many seconds to wait for another writer, who needs a small part of one."""
+_PATIENCE = 5.0  # Seconds to wait for another writer, who needs a small part of one
 
 
 @contextmanager
@@ -42,60 +35,36 @@ def exclusive_access(path: Path) -> Iterator[None]:
     except OSError as error:
         raise FormalimgError(f"cannot write beside {path}: {error.strerror}; check the folder's permissions") from error
     with file:
-        _acquire_lock(file, path)
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                lock_file(file)
+                break
+            except OSError as error:
+                if time.monotonic() > end:
+                    raise FormalimgError(
+                        f"{path} is being written by another process: try again; nothing was changed"
+                    ) from error
+                time.sleep(0.02)
         yield
-
-
-def _acquire_lock(file: IO[str], path: Path) -> None:
-    end = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            return lock_file(file)
-        except OSError as error:
-            if time.monotonic() > end:
-                raise FormalimgError(
-                    f"{path} is being written by another process: try again; nothing was changed"
-                ) from error
-            time.sleep(0.02)
-
-
-class GroupReviewing(Reviewing):
-    """Human review of CF-World groups."""
-
-    def export_queue(self, source: str, path: Path) -> int:
-        """Write groups to a review queue, and return how many there are."""
-        return export_queue(source, path)
-
-    def open_desk(self, path: Path) -> GroupDesk:
-        """Open a review queue."""
-        return GroupDesk(path)
-
-    def import_queue(self, path: Path, folder: Path, version: str) -> ImportedReview:
-        """Read the decisions in a queue, and write the accepted groups with their items and a report."""
-        review = read_review(path)
-        items = write_review(review, folder, version)
-        return ImportedReview(
-            review.decisions, review.undecided, review.overruled, len(review.accepted) * len(LEVELS), items
-        )
 
 
 class GroupDesk:
     """A review queue open for decisions; the file is read for each call, so that other writers' changes are seen."""
 
     def __init__(self, path: str | Path) -> None:
-        """Open a review queue."""
         self.path = Path(path)
         self._file = self.path.resolve()  # a link stays a link, and what it leads to is written
-        self._known: Mapping[bytes, ReviewLine] = {}
+        self._cache: Mapping[bytes, ReviewLine] = {}
         self.lines()
 
     def lines(self) -> list[ReviewLine]:
         """Return all groups, in queue order."""
-        return self._parse(queue_bytes(self._file))
+        return self._parse(read_queue(self._file))
 
     def _parse(self, content: bytes) -> list[ReviewLine]:
-        self._known = parse_queue(content, self.path, self._known)
-        return list(self._known.values())
+        self._cache = parse_queue(content, self.path, self._cache)
+        return list(self._cache.values())
 
     def decide(
         self,
@@ -106,14 +75,11 @@ class GroupDesk:
         note: str | None = None,
         changes: Mapping[str, Any] | None = None,
     ) -> ReviewLine:
-        """Write a decision to the queue, and return the group with that decision.
-
-        What stands there already may be said again, however long ago the line was seen.
-        """
+        """Write a decision to the queue, and return the group with it; a decision may be repeated with any version."""
         with exclusive_access(self._file):
-            content = queue_bytes(self._file)
+            content = read_queue(self._file)
             lines = self._parse(content)
-            index = _find_place(lines, name)
+            index = _find_index(lines, name)
             stored = lines[index]
             new = _with_decision(_with_changes(lines, index, changes or {}), choice, note)
             if replace(new, problems=stored.problems) == stored:  # said again, perhaps because the answer was lost
@@ -126,8 +92,11 @@ class GroupDesk:
             new.kept()
             _require_no_repetition(new, lines, index)
             texts = content.splitlines()
-            texts[index] = _encode_line(new)
-            if queue_bytes(self._file) != content:  # by an editor, say, which asks for no lock
+            try:
+                texts[index] = json.dumps(new.stored, ensure_ascii=False).encode("utf-8")
+            except UnicodeEncodeError as error:
+                raise FormalimgError("there are halves of characters in the text: type them anew") from error
+            if read_queue(self._file) != content:  # by an editor, say, which asks for no lock
                 raise StaleGroupError(f"{self.path} was changed at this very moment: nothing was saved; try again")
             atomic_write_text(self._file, b"".join(text + b"\n" for text in texts).decode("utf-8"))
         return new
@@ -135,14 +104,14 @@ class GroupDesk:
     def tried(self, name: str, changes: Mapping[str, Any]) -> ReviewLine:
         """Return the group with changes applied and checked, without writing anything."""
         lines = self.lines()
-        return _with_changes(lines, _find_place(lines, name), changes)
+        return _with_changes(lines, _find_index(lines, name), changes)
 
 
-def _find_place(lines: Sequence[ReviewLine], name: str) -> int:
-    for index, line in enumerate(lines):
-        if line.group.id == name:
-            return index
-    raise UnknownGroupError(f"there is no group {name!r} in this queue")
+def _find_index(lines: Sequence[ReviewLine], name: str) -> int:
+    index = next((index for index, line in enumerate(lines) if line.id == name), None)
+    if index is None:
+        raise UnknownGroupError(f"there is no group {name!r} in this queue")
+    return index
 
 
 def _with_changes(lines: Sequence[ReviewLine], index: int, changes: Mapping[str, Any]) -> ReviewLine:
@@ -150,10 +119,10 @@ def _with_changes(lines: Sequence[ReviewLine], index: int, changes: Mapping[str,
     line = lines[index]
     if not changes:
         return line
-    unknown = next((name for name in changes if name == "id" or name not in line.shown), None)
+    unknown = next((name for name in changes if name == "id" or name not in line.editable), None)
     if unknown is not None:
         raise FormalimgError(f"{unknown!r} cannot be changed")
-    fields = {**line.shown, **changes}
+    fields = {**line.editable, **changes}
     questions = fields.pop("questions", None)
     new = replace(line, group=CounterfactualGroup.from_fields(fields), own_questions=questions)
     return replace(new, problems=new.objections([earlier.group for earlier in lines[:index]]))
@@ -164,7 +133,7 @@ def _with_decision(line: ReviewLine, choice: Choice | None, note: str | None) ->
     if decision in ("accept", "edit"):
         decision = "edit" if line.is_changed else "accept"
     elif not decision and line.is_changed:
-        raise FormalimgError(f"group {line.group.id} was edited: accept it as it is now, reject it, or edit it back")
+        raise FormalimgError(f"group {line.id} was edited: accept it as it is now, reject it, or edit it back")
     return replace(line, decision=decision, note=line.note if note is None else note)
 
 
@@ -172,21 +141,16 @@ def _require_no_repetition(line: ReviewLine, lines: Sequence[ReviewLine], index:
     """Raise an error if an edited group duplicates an earlier group that is kept."""
     if line.decision not in ("accept", "edit"):
         return
+    pairs = [(later.group, [line.group]) for later in lines[index + 1 :] if later.decision == "edit"]
     if line.decision == "edit":
-        _require_new(line.group, [earlier.group for earlier in lines[:index] if earlier.decision in ("accept", "edit")])
-    for later in lines[index + 1 :]:
-        if later.decision == "edit":
-            _require_new(later.group, [line.group])
+        kept = [earlier.group for earlier in lines[:index] if earlier.decision in ("accept", "edit")]
+        pairs.insert(0, (line.group, kept))
+    for edited, before in pairs:
+        for problem in check_group(edited, before):
+            if problem.reason == "duplicate":
+                raise FormalimgError(
+                    f"group {edited.id} was edited, and {problem.detail}: reject or change one of them"
+                )
 
 
-def _require_new(edited: CounterfactualGroup, before: Sequence[CounterfactualGroup]) -> None:
-    for problem in check_group(edited, before):
-        if problem.reason == "duplicate":
-            raise FormalimgError(f"group {edited.id} was edited, and {problem.detail}: reject or change one of them")
-
-
-def _encode_line(line: ReviewLine) -> bytes:
-    try:
-        return line.text().encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise FormalimgError("there are halves of characters in the text: type them anew") from error
+REVIEWING = Reviewing(export_queue, GroupDesk, import_queue)

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from formalimg._util.io import atomic_write_text
 from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.outcomes import Rejection
-from formalimg.benchmarks.authoring.reviewing import LevelQuestions
+from formalimg.benchmarks.authoring.reviewing import ImportedReview, LevelQuestions
 from formalimg.benchmarks.cfworld.authoring.group_task import (
     GROUPS_FILE,
     Questions,
@@ -29,7 +29,7 @@ from formalimg.benchmarks.cfworld.authoring.question_task import parse_questions
 from formalimg.benchmarks.cfworld.authoring.templates import Branch, Discipline, QuestionAnswer
 from formalimg.benchmarks.cfworld.group_checks import check_group, check_groups
 from formalimg.benchmarks.cfworld.items import builtin_groups
-from formalimg.benchmarks.cfworld.spec import CF_WORLD, CounterfactualGroup
+from formalimg.benchmarks.cfworld.spec import CF_WORLD, LEVELS, CounterfactualGroup
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load
 from formalimg.benchmarks.record import ItemsError
@@ -38,9 +38,7 @@ from formalimg.errors import FormalimgError
 Decision: TypeAlias = Literal["accept", "edit", "reject"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 
-ADDED = ("problems", "digest", "decision", "note")
-"""The fields of a line besides those of the group and its questions."""
-
+ADDED = ("problems", "digest", "decision", "note")  # The fields of a line besides those of the group and its questions
 _QUESTIONS_FORM = "questions are those of level 1, and those of 2 and 3 under 2"
 
 
@@ -48,13 +46,12 @@ _QUESTIONS_FORM = "questions are those of level 1, and those of 2 and 3 under 2"
 class ReviewLine:
     """A group in the review queue."""
 
-    group: CounterfactualGroup  # the group as it stands there now
-    # its questions as they stand there, if a model wrote them; None if they come from the template
-    own_questions: object
+    group: CounterfactualGroup
+    own_questions: object  # as stored, if a model wrote them; None if they come from the template
     problems: object  # what the checker found when the line was written
     digest: object  # of the fields that a reviewer may edit, as they were exported
-    decision: Decision | Literal[""]  # accept, edit or reject; empty if nobody has decided
-    note: str  # what somebody wrote beside it
+    decision: Decision | Literal[""]
+    note: str
 
     @classmethod
     def from_fields(cls, line: Mapping[str, Any]) -> ReviewLine:
@@ -75,10 +72,15 @@ class ReviewLine:
         return cls(group, questions, line["problems"], line["digest"], decision, note)
 
     @property
-    def shown(self) -> dict[str, Any]:
-        """Return the fields that a reviewer sees and may edit."""
+    def editable(self) -> dict[str, Any]:
+        """The fields that a reviewer sees and may edit."""
         fields: dict[str, Any] = asdict(self.group)
         return fields if self.own_questions is None else {**fields, "questions": self.own_questions}
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """All fields of the line."""
+        return {**self.editable, **{name: getattr(self, name) for name in ADDED}}
 
     @property
     def id(self) -> str:
@@ -110,6 +112,16 @@ class ReviewLine:
             return [str(problem) for problem in self.problems]
         return [str(self.problems)] if self.problems else []
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether the group differs from the exported one."""
+        return digest_of(self.editable) != self.digest
+
+    @property
+    def version(self) -> str:
+        """The digest of all fields of the line, which identifies its version."""
+        return digest_of(self.stored)
+
     def level_questions(self) -> list[LevelQuestions]:
         """Return the weighted questions of the group; empty if the questions in the file are not valid."""
         try:
@@ -118,26 +130,10 @@ class ReviewLine:
             return []
         return [
             LevelQuestions(
-                title,
-                str(level),
-                [{**asdict(question), "weight": f"{question.weight:g}"} for question in items[level]],
+                title, str(level), [{**asdict(question), "weight": f"{question.weight:g}"} for question in items[level]]
             )
             for level, title in ((1, "of factual images"), (2, "of explicit and implicit images"))
         ]
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether the group differs from the exported one."""
-        return digest_of(self.shown) != self.digest
-
-    @property
-    def version(self) -> str:
-        """The digest of all fields of the line, which identifies its version."""
-        return digest_of(self._fields())
-
-    def text(self) -> str:
-        """Return the line as stored JSON."""
-        return json.dumps(self._fields(), ensure_ascii=False)
 
     def kept(self) -> WrittenGroup | None:
         """Return the accepted group; None if it is rejected or undecided."""
@@ -150,9 +146,8 @@ class ReviewLine:
         if self.decision == "edit":
             if not self.is_changed:
                 raise FormalimgError(f"group {name} is as it was: change it, or write accept")
-            objection = next(iter(self.objections()), None)
-            if objection is not None:
-                raise FormalimgError(f"edited, but {objection}")
+            if objections := self.objections():
+                raise FormalimgError(f"edited, but {objections[0]}")
         return WrittenGroup(self.group, questions) if self.decision else None
 
     def objections(self, before: Sequence[CounterfactualGroup] = ()) -> list[str]:
@@ -185,18 +180,26 @@ class ReviewLine:
             by_level[level] = questions
         return by_level
 
-    def _fields(self) -> dict[str, Any]:
-        return {**self.shown, **{name: getattr(self, name) for name in ADDED}}
+
+def digest_of(fields: Mapping[str, Any]) -> str:
+    """Return the digest that detects changes to fields."""
+    return hashlib.sha256(json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
-# --- export
+# --- the queue
 
 
-def groups_to_review(source: str) -> list[WrittenGroup]:
-    """Return the groups of an authoring folder, a groups file, or the shipped suite.
+def export_queue(source: str, path: Path) -> int:
+    """Write the groups of a folder, a groups file or the shipped suite to a queue, and return their number."""
+    if path.exists():
+        raise FormalimgError(f"{path} is there already, perhaps with decisions: choose another name")
+    lines = queue_lines(_groups_to_review(source))
+    atomic_write_text(path, "".join(f"{line}\n" for line in lines))
+    return len(lines)
 
-    Questions that are not from the template come along, so that nobody reviews a group without them.
-    """
+
+def _groups_to_review(source: str) -> list[WrittenGroup]:
+    """Return the groups of a source, with their questions if these are not from the template."""
     if source == CF_WORLD:
         return [WrittenGroup(group) for group in builtin_groups()]
     folder = Path(source)
@@ -214,7 +217,6 @@ def groups_to_review(source: str) -> list[WrittenGroup]:
 
 
 def _find_own_questions(group: CounterfactualGroup, questions: Mapping[int, Any]) -> Questions:
-    """Return the questions of a group's items; empty if they come from the template."""
     template = {item.level: item.spec.questions for item in WrittenGroup(group).items()}
     if all(questions.get(level, template[level]) == template[level] for level in template):
         return {}
@@ -243,24 +245,7 @@ def queue_lines(groups: Sequence[WrittenGroup]) -> list[str]:
     return lines
 
 
-def digest_of(fields: Mapping[str, Any]) -> str:
-    """Return the digest that detects changes to fields."""
-    return hashlib.sha256(json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
-
-
-def export_queue(source: str, path: Path) -> int:
-    """Write the review queue of a source to a file, and return the number of groups."""
-    if path.exists():
-        raise FormalimgError(f"{path} is there already, perhaps with decisions: choose another name")
-    lines = queue_lines(groups_to_review(source))
-    atomic_write_text(path, "".join(f"{line}\n" for line in lines))
-    return len(lines)
-
-
-# --- decisions
-
-
-def queue_bytes(path: Path) -> bytes:
+def read_queue(path: Path) -> bytes:
     """Return the content of a queue file."""
     try:
         return path.read_bytes()
@@ -268,23 +253,23 @@ def queue_bytes(path: Path) -> bytes:
         raise FormalimgError(f"cannot read the queue {path}: {error.strerror}") from error
 
 
-def parse_queue(content: bytes, path: Path, known: Mapping[bytes, ReviewLine] | None = None) -> dict[bytes, ReviewLine]:
-    """Return the lines of a queue by their text, checking only those that are not in `known`."""
+def parse_queue(content: bytes, path: Path, cache: Mapping[bytes, ReviewLine]) -> dict[bytes, ReviewLine]:
+    """Return the lines of a queue by their text, checking only those that are not in the cache."""
     lines: dict[bytes, ReviewLine] = {}
     names: set[str] = set()
     problems: list[str] = []
     for number, text in enumerate(content.splitlines(), 1):
         try:
-            line = known.get(text) if known else None
+            line = cache.get(text)
             if line is None:
                 line = ReviewLine.from_fields(parse_line(text))
                 line.kept()
-            if line.group.id in names:
-                raise FormalimgError(f"group {line.group.id} stands there twice")
+            if line.id in names:
+                raise FormalimgError(f"group {line.id} stands there twice")
         except FormalimgError as error:
             problems.append(f"{path}, line {number}: {error}")
             continue
-        names.add(line.group.id)
+        names.add(line.id)
         lines[text] = line
     if problems:
         raise ItemsError(problems[:20])
@@ -297,11 +282,10 @@ def parse_queue(content: bytes, path: Path, known: Mapping[bytes, ReviewLine] | 
 class ReviewDecisions:
     """The decisions of the reviewers about a queue."""
 
-    decisions: dict[str, str]  # of each group, by its id; empty for undecided ones
-    notes: dict[str, str]  # what people wrote beside a group, by its id
-    accepted: list[WrittenGroup]  # the groups to keep, edited ones as they were edited, in the order of the queue
-    # what the checker has against groups that a person accepted all the same
-    overruled: dict[str, list[str]] = field(default_factory=dict)
+    decisions: dict[str, str]  # by group; empty for undecided ones
+    notes: dict[str, str]  # by group
+    accepted: list[WrittenGroup]  # as edited, in the order of the queue
+    overruled: dict[str, list[str]] = field(default_factory=dict)  # the problems of accepted groups
 
     @property
     def undecided(self) -> list[str]:
@@ -311,7 +295,7 @@ class ReviewDecisions:
 
 def read_review(path: Path) -> ReviewDecisions:
     """Read the decisions from a queue."""
-    lines = list(parse_queue(queue_bytes(path), path).values())
+    lines = list(parse_queue(read_queue(path), path, {}).values())
     numbers = {line.id: number for number, line in enumerate(lines, 1)}
     review = ReviewDecisions(
         {line.id: str(line.decision) for line in lines},
@@ -334,11 +318,9 @@ def write_review(review: ReviewDecisions, folder: Path, version: str = "") -> Pa
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FormalimgError(f"{folder} already holds something: choose another folder, or empty it")
     counts = Counter(review.decisions.values())
-    report = {
+    report: dict[str, object] = {
         "groups": len(review.decisions),
-        "accept": counts["accept"],
-        "edit": counts["edit"],
-        "reject": counts["reject"],
+        **{decision: counts[decision] for decision in DECISIONS},
         "undecided": review.undecided,
         "overruled": review.overruled,
         "notes": review.notes,
@@ -349,3 +331,11 @@ def write_review(review: ReviewDecisions, folder: Path, version: str = "") -> Pa
         path = write_items([item for written in review.accepted for item in written.items(version)], folder)
     atomic_write_text(folder / "review.json", json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     return path
+
+
+def import_queue(path: Path, folder: Path, version: str) -> ImportedReview:
+    """Write the accepted groups of a queue with their items and a report, and return the decisions."""
+    review = read_review(path)
+    items = write_review(review, folder, version)
+    count = len(review.accepted) * len(LEVELS)
+    return ImportedReview(review.decisions, review.undecided, review.overruled, count, items)

@@ -14,10 +14,9 @@ from pydantic import BaseModel, ConfigDict
 
 from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.outcomes import Reason, Rejection
-from formalimg.benchmarks.authoring.task import clean_prompt
-from formalimg.benchmarks.authoring.writing_plan import VERSION
+from formalimg.benchmarks.authoring.task import VERSION, clean_prompt
 from formalimg.benchmarks.cfworld.items import read_package_toml
-from formalimg.judges.published_protocol import system_and_user
+from formalimg.judges.chat_judge import system_and_user
 from formalimg.prompts import load_prompts, read_prompt
 
 Discipline: TypeAlias = Literal["physics", "biology", "chemistry", "geography", "sociology"]
@@ -124,7 +123,6 @@ class CounterfactualTemplates:
     """The prompt templates of one authoring task."""
 
     def __init__(self, names: Sequence[str], folder: Path | None = None) -> None:
-        """Load the named templates; those in `folder` replace the shipped ones."""
         texts = load_prompts(_OURS, folder)
         self._texts = {name: texts[name] for name in names}
         if folder is not None and self.is_published("write-scores"):
@@ -163,8 +161,7 @@ def clean_fields(fields: Mapping[str, str]) -> dict[str, str] | Rejection:
 
 
 _WORD = re.compile(r"[a-z]+")
-_STEM = 4
-"""Letters of a stem: shorter words carry little, and no ending reaches into the first letters."""
+_STEM = 4  # Letters of a stem: shorter words carry little, and no ending reaches into the first letters
 
 
 @lru_cache(maxsize=8192)

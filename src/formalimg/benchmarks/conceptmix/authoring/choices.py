@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from formalimg.benchmarks.authoring.task import Authoring, AuthoringTask
-from formalimg.benchmarks.authoring.writing_plan import AuthoringExtent, AuthoringPlan, WritingChoices
+from formalimg.benchmarks.authoring.task import Authoring, AuthoringExtent, AuthoringPlan, AuthoringTask, WritingChoices
 from formalimg.benchmarks.conceptmix.pools import Difficulty, PoolProfile
 from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Category
 from formalimg.errors import FormalimgError

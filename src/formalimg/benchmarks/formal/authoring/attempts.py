@@ -12,8 +12,7 @@ from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.acceptance import AcceptedItems, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept, refuse
-from formalimg.benchmarks.authoring.task import AuthoringTask, clean_prompt
-from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot, clean_prompt
 from formalimg.benchmarks.formal.authoring.checks import CheckedFormula, check_formula, find_agreement
 from formalimg.benchmarks.formal.authoring.templates import (
     Assignment,
@@ -30,8 +29,6 @@ from formalimg.language.lexicon import WordingError
 from formalimg.logic.syntax import Value, atoms
 from formalimg.types import Item
 
-_NEAR = 0.8
-
 
 class FormulaAuthoring(AuthoringTask):
     """Authoring of FormalImg items."""
@@ -42,21 +39,15 @@ class FormulaAuthoring(AuthoringTask):
 
     @property
     def likeness(self) -> Similarity:
-        """The rule for duplicates: items are the same if their formulas agree up to names and order."""
-        return Similarity(_formula_signature, _are_equivalent, "duplicate formula", _NEAR)
+        return Similarity(_formula_signature, _are_equivalent, "duplicate formula", 0.8)
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """Return the settings that shape the items: the template versions."""
         return {"prompts": self._texts.versions}
 
     async def write(
         self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[FormulaSpec]:
-        """Return an item whose formula passed all checks and whose prompt the checker accepted.
-
-        Notes: `agreement`, what our own reader says of the words; `polished`, whether the checker mended them.
-        """
         notes |= {"agreement": None, "polished": False}
         assignment = draw_assignment(self._plan, slot, number)
         draft = await self._ask_writer(assignment, talk)
@@ -89,7 +80,6 @@ class FormulaAuthoring(AuthoringTask):
         return accept(await talk.ask("checker", text, Review))
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
-        """Return the number of prompts that the checker edited, and the agreement found by our own parser."""
         readings = Counter(outcome.notes.get("agreement") or "not understood" for outcome in accepted)
         return {
             "polished": sum(bool(outcome.notes.get("polished")) for outcome in accepted),
@@ -117,8 +107,8 @@ def _formula_signature(spec: FormulaSpec) -> Hashable:
     )
 
 
-def _are_equivalent(spec: FormulaSpec, other: FormulaSpec) -> bool:
+def _are_equivalent(first: FormulaSpec, second: FormulaSpec) -> bool:
     try:
-        return is_equivalent_as_written(spec.formula, other.formula)
+        return is_equivalent_as_written(first.formula, second.formula)
     except WordingError:
         return True  # too many variables look alike to tell: what may be a duplicate is not taken

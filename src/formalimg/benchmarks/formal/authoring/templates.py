@@ -14,17 +14,34 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from formalimg.benchmarks.authoring.writing_plan import VERSION, AuthoringPlan, Slot
+from formalimg.benchmarks.authoring.task import VERSION, Authoring, AuthoringExtent, AuthoringPlan, AuthoringTask, Slot
 from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.errors import FormalimgError
 from formalimg.language.ontology.knowledge import COVERED
 from formalimg.logic.syntax import Formula
 from formalimg.logic.verification import STYLE_PREDICATE
 from formalimg.logic.vocabulary import Predicate, vocabulary
 from formalimg.prompts import load_prompts, read_prompt
+
+_USUAL = AuthoringExtent(tuple(range(1, 11)), 200, 6)
+
+
+class FormulaWriting(Authoring):
+    """Authoring of items with formulas: a prompt with a formula, and a check that they agree."""
+
+    def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
+        if not set(levels) <= set(_USUAL.levels):
+            raise FormalimgError("levels must lie between 1 and 10, as in --levels 1-10")
+        return _USUAL
+
+    def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
+        from formalimg.benchmarks.formal.authoring.attempts import FormulaAuthoring  # heavy, and plans do without it
+
+        return FormulaAuthoring(plan, prompts)
 
 
 class Draft(BaseModel):
@@ -91,9 +108,7 @@ class PublishedReview(BaseModel):
 QuantifierWord = Literal["exists", "forall"]
 
 _HOLDERS = ("person", "man", "woman", "child")
-_STYLED = 0.97
-"""The share of natural instructions that ask for a style, as in the published ones."""
-
+_STYLED = 0.97  # The share of natural instructions that ask for a style, as in the published ones
 _WITH_FORALL = 0.5
 _SPARE_CLASSES, _SPARE_PLAUSIBLE_CLASSES = 3, 6
 _WORDS_OF_A_KIND = 6
@@ -105,8 +120,7 @@ class Assignment:
 
     suite: str  # whose vocabulary it is written in
     level: int  # the K it must have
-    # one for each variable, from the outside in; a wish, since an order can be said in several ways
-    quantifiers: tuple[QuantifierWord, ...]
+    quantifiers: tuple[QuantifierWord, ...]  # of each variable, from the outside in; a wish
     classes: tuple[str, ...]  # the classes on offer
     words: Mapping[str, tuple[str, ...]]  # the words on offer for each kind of attribute
     predicates: tuple[str, ...]  # the predicates on offer, besides `Is` and the style
@@ -122,11 +136,18 @@ def draw_assignment(plan: AuthoringPlan, slot: Slot, attempt: int) -> Assignment
     style = None
     if "style" in words.words and chance.random() < _STYLED:
         style = chance.choice(words.words["style"])
+    quantifiers: list[QuantifierWord] = ["exists"] * slot.level
+    if chance.random() < _WITH_FORALL:
+        quantifiers[chance.randrange(slot.level)] = "forall"
+    spare = _SPARE_PLAUSIBLE_CLASSES if suite_of(plan.suite).vocabulary in COVERED else _SPARE_CLASSES
+    classes = set(_sample_words(words.words["class"], slot.level + spare, chance))
+    if "Holding" in predicates and classes.isdisjoint(_HOLDERS):
+        classes.add(chance.choice(_HOLDERS))
     return Assignment(
         plan.suite,
         slot.level,
-        _draw_quantifiers(slot.level, chance),
-        _draw_classes(plan.suite, slot.level, "Holding" in predicates, chance),
+        tuple(quantifiers),
+        tuple(word for word in words.words["class"] if word in classes),
         {kind: _sample_words(words.words[kind], _WORDS_OF_A_KIND, chance) for kind in kinds},
         predicates,
         style,
@@ -148,22 +169,6 @@ def _count_variables(predicate: Predicate) -> int:
     return 0 if predicate.name == STYLE_PREDICATE else predicate.arguments.count("variable")
 
 
-def _draw_quantifiers(level: int, chance: random.Random) -> tuple[QuantifierWord, ...]:
-    order: list[QuantifierWord] = ["exists"] * level
-    if chance.random() < _WITH_FORALL:
-        order[chance.randrange(level)] = "forall"
-    return tuple(order)
-
-
-def _draw_classes(suite: str, level: int, someone_holds: bool, chance: random.Random) -> tuple[str, ...]:
-    classes = vocabulary(suite).words["class"]
-    spare = _SPARE_PLAUSIBLE_CLASSES if suite_of(suite).vocabulary in COVERED else _SPARE_CLASSES
-    chosen = set(_sample_words(classes, level + spare, chance))
-    if someone_holds and chosen.isdisjoint(_HOLDERS):
-        chosen.add(chance.choice(_HOLDERS))
-    return tuple(word for word in classes if word in chosen)
-
-
 def _sample_words(words: tuple[str, ...], limit: int, chance: random.Random) -> tuple[str, ...]:
     chosen = set(chance.sample(words, min(limit, len(words))))
     return tuple(word for word in words if word in chosen)
@@ -173,14 +178,9 @@ _OURS = Path(__file__).parent / "prompts"
 
 
 class FormulaTemplates:
-    """The prompt templates of a suite, for the writer and the checker.
-
-    Attributes:
-        versions: of the texts, by name.
-    """
+    """The prompt templates of a suite, for the writer and the checker; those in `folder` replace the shipped ones."""
 
     def __init__(self, suite: str, folder: Path | None = None) -> None:
-        """Load the templates of a suite; those in `folder` replace the shipped ones."""
         texts = load_prompts(_OURS, folder)
         self._write, self._check = texts[f"write-{suite}"], texts[f"check-{suite}"]
         self._suite = suite
@@ -246,11 +246,7 @@ def _generation_parameters(assignment: Assignment) -> str:
         parameters["style_control"] = {"target_style": assignment.style}
     style = [] if assignment.style is None else [STYLE_PREDICATE]
     parameters |= {
-        "target_dependency_depth": {
-            "num_object_class": assignment.level,
-            "regular": assignment.level,
-            "count": 0,
-        },
+        "target_dependency_depth": {"num_object_class": assignment.level, "regular": assignment.level, "count": 0},
         "structure_control": {
             "num_closures": 1,
             "closure_depths": [assignment.level],

@@ -11,9 +11,9 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -43,9 +43,7 @@ from formalimg.scenes.solver.search import solve
 from formalimg.scenes.solver.spatial import solve_natural
 from formalimg.types import Item
 
-COUNTS = "knolling-counts"
-"""The suite whose formulas count objects, in the words of knolling."""
-
+COUNTS = "knolling-counts"  # The suite whose formulas count objects, in the words of knolling
 VERSION = "3"
 """Version of the default items of these suites, and part of every seed: raised whenever a change gives other items."""
 
@@ -57,9 +55,7 @@ _MAX_DRAWS = 4000
 _MAX_PROOFS = 400
 """How many drawn formulas of one item may turn out to be unfit by proof, which takes much longer than a draw."""
 
-_UNPROVEN = ("unsatisfiable", "tight")
-"""Reasons to reject a formula by proof."""
-
+_UNPROVEN = ("unsatisfiable", "tight")  # Reasons to reject a formula by proof
 _MAX_LEVEL = 30
 _MAX_OBJECTS = 20
 _MAX_JOBS = 64
@@ -74,12 +70,10 @@ class Recipe:
     """The settings that determine which items are generated."""
 
     suite: str  # `knolling`, `knolling-counts` or `natural`
-    levels: tuple[int, ...] = tuple(range(1, 11))  # the levels (K) to make items of
-    per_level: int = 200  # how many items of each level
+    levels: tuple[int, ...] = tuple(range(1, 11))  # K
+    per_level: int = 200  # number of items of each level
     seed: int = 1  # another seed, other items
-    # if given, instructions are made of several components of their level, with so many objects in all: the
-    # controlled set that tells complexity from sheer number of objects
-    objects: int | None = None
+    objects: int | None = None  # total number of objects, in several components: tells complexity from mere number
     connectives: bool = False  # whether some instructions have an `or` or a `not`
 
     @property
@@ -112,14 +106,6 @@ class ItemSlot(NamedTuple):
     first_draw: int = 0
 
 
-@dataclass
-class SynthesisResult:
-    """The items of a recipe, and the number of rejected draws by reason."""
-
-    items: list[Item[FormulaSpec]] = field(default_factory=list)
-    rejected: Counter[str] = field(default_factory=Counter)
-
-
 class _SynthesisAttempt(NamedTuple):
     item: Item[FormulaSpec]
     draw: int
@@ -128,21 +114,22 @@ class _SynthesisAttempt(NamedTuple):
 
 def make_items(
     recipe: Recipe, *, jobs: int = 1, on_progress: Callable[[int], None] = lambda count: None
-) -> SynthesisResult:
+) -> SampledItems:
     """Generate all items of a recipe; the result does not depend on the number of jobs."""
     slots = [
         ItemSlot(number * recipe.per_level + index, level)
         for number, level in enumerate(recipe.levels)
         for index in range(recipe.per_level)
     ]
-    made = SynthesisResult()
+    items: list[Item[FormulaSpec]] = []
+    rejected: Counter[str] = Counter()
     texts: set[str] = set()
     for slot, attempt in zip(slots, _make_attempts(recipe, slots, jobs), strict=True):
         while True:
-            made.rejected += attempt.given_up
+            rejected += attempt.given_up
             if attempt.item.prompt not in texts and str(attempt.item.spec.formula) not in texts:
                 break
-            made.rejected["duplicate"] += 1
+            rejected["duplicate"] += 1
             if attempt.draw >= _MAX_DRAWS:
                 raise SynthesisError(
                     f"{attempt.draw:,} draws gave nothing new of level {slot.level}: "
@@ -150,9 +137,9 @@ def make_items(
                 )
             attempt = make_item(recipe, slot._replace(first_draw=attempt.draw + 1))
         texts |= {attempt.item.prompt, str(attempt.item.spec.formula)}
-        made.items.append(attempt.item)
-        on_progress(len(made.items))
-    return made
+        items.append(attempt.item)
+        on_progress(len(items))
+    return SampledItems(items, rejected)
 
 
 def _make_attempts(recipe: Recipe, slots: list[ItemSlot], jobs: int) -> Iterator[_SynthesisAttempt]:
@@ -196,7 +183,8 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
         if isinstance(spec, str):
             given_up[spec] += 1
             continue
-        item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, _recipe_tags(recipe), recipe.version)
+        tags = () if recipe.objects is None else (f"objects-{recipe.objects}",)
+        item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, tags, recipe.version)
         return _SynthesisAttempt(item, draw, given_up)
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(given_up.items()))
     raise SynthesisError(
@@ -215,7 +203,8 @@ def _draw_formula(recipe: Recipe, level: int, rng: random.Random) -> Formula | N
     formulas = [formula for formula in drawn if formula is not None]
     if len(formulas) < components:
         return None
-    formula = formulas[0] if components == 1 else And(tuple(_split_conjuncts(formulas)))
+    conjuncts = (part for entry in formulas for part in (entry.parts if isinstance(entry, And) else (entry,)))
+    formula = formulas[0] if components == 1 else And(tuple(conjuncts))
     if components > 1 and _classes_repeat(formula):
         return None  # components that speak of one class would constrain each other
     if recipe.connectives and rng.random() < 0.4:
@@ -227,11 +216,6 @@ def _draw_formula(recipe: Recipe, level: int, rng: random.Random) -> Formula | N
         return None  # "at most two cups": an empty image would do
     problems = check(formula, benchmark.vocabulary, k=level, single_component=components == 1)
     return None if problems else formula
-
-
-def _split_conjuncts(formulas: Iterable[Formula]) -> Iterator[Formula]:
-    for formula in formulas:
-        yield from formula.parts if isinstance(formula, And) else (formula,)
 
 
 def _classes_repeat(formula: Formula) -> bool:
@@ -278,10 +262,6 @@ def _write_soundly(name: str, formula: Formula, seed: int) -> tuple[str, str | N
     return prompt, "one of every" if is_checked and speaks_of_one_after_every(prompt) else None
 
 
-def _recipe_tags(recipe: Recipe) -> tuple[str, ...]:
-    return () if recipe.objects is None else (f"objects-{recipe.objects}",)
-
-
 class FormulaSynthesis(Synthesis):
     """Synthesis of items with formulas, for the options of `formalimg items synth`."""
 
@@ -299,7 +279,7 @@ class FormulaSynthesis(Synthesis):
     def plan(
         self, levels: tuple[int, ...] | None, per_level: int | None, seed: int, options: Mapping[str, Any]
     ) -> SynthesisPlan:
-        """Return the sampling plan of a recipe, with one process per core unless the options specify a number."""
+        """Return the sampling plan of a recipe; `--jobs` is one process per core by default."""
         recipe = Recipe(
             self._suite,
             levels or suite(self._suite).bands["Overall"],
@@ -311,7 +291,6 @@ class FormulaSynthesis(Synthesis):
         jobs = options.get("--jobs") or os.cpu_count() or 1
 
         def make(on_progress: Callable[[int], None]) -> SampledItems:
-            made = make_items(recipe, jobs=jobs, on_progress=on_progress)
-            return SampledItems(made.items, made.rejected)
+            return make_items(recipe, jobs=jobs, on_progress=on_progress)
 
         return SynthesisPlan(self._suite, len(recipe.levels) * recipe.per_level, make)

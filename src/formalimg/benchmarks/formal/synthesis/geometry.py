@@ -18,12 +18,8 @@ from formalimg.logic.syntax import Atom
 from formalimg.scenes.objects import CANVAS
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Greater, Less, Near, Reading
 
-Quantity: TypeAlias = tuple[str, str]
-"""A measure of an object, such as `("cup", "center_x")`."""
-
-ZERO: Quantity = ("", "zero")
-"""The quantity that is 0, for bounds on single quantities."""
-
+Quantity: TypeAlias = tuple[str, str]  # A measure of an object, such as `("cup", "center_x")`
+ZERO: Quantity = ("", "zero")  # The quantity that is 0, for bounds on single quantities
 _BARE = Reading.by_margin(0)
 
 _AXES = (("xmin", "center_x", "xmax"), ("ymin", "center_y", "ymax"))
@@ -127,7 +123,6 @@ class GeometricFacts:
         return bool(bounds) and all(self._known.follows(bound) for bound in bounds)
 
     def _introduced(self, atom: Atom, reading: Reading) -> list[DifferenceBound]:
-        """Return the bounds of an atom, after adding the bounds of its objects' boxes."""
         for name in atom.variables:
             if name not in self._named:
                 self._named.add(name)
@@ -151,7 +146,6 @@ def find_redundant(atoms: list[Atom], reading: Reading = _BARE) -> list[Atom]:
 
 
 def _of_every_box(name: str) -> Iterator[DifferenceBound]:
-    """Yield the bounds that hold for every box: its edges around its centre, on the canvas."""
     for low, center, high in _AXES:
         yield DifferenceBound(ZERO, (name, low), 0)
         yield DifferenceBound((name, low), (name, center), -1)

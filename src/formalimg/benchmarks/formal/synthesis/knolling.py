@@ -36,9 +36,10 @@ _SAME_PAIR: tuple[frozenset[str], ...] = (
 )
 """Of these, at most one is said of the same two objects: more would be odd to read, even where the rules allow it."""
 
+_SIZES = {"LargerThan": 1, "SmallerThan": -1}  # The order in which their variables are from large to small
 _ALIGNED = frozenset({"AlignedHorizontally", "AlignedVertically"})
 
-_WITHOUT_HAVE = _ALIGNED | {"LargerThan", "SmallerThan"}
+_WITHOUT_HAVE = _ALIGNED | _SIZES.keys()
 """Said of "every cup" with the cup as the subject: it cannot have something smaller as it has something above it."""
 
 _SAME_THING: tuple[frozenset[str], ...] = (
@@ -63,22 +64,21 @@ def draw_knolling(level: int, rng: random.Random, *, counting: bool = False) -> 
     geometry = GeometricFacts(reading=AS_READ)
     for candidates in [*_draw_ties(skeleton, rng), *_draw_extras(skeleton, rng)]:
         for atom in candidates:
-            if (
-                not _speaks_anew(atom, atoms)
-                or _is_against_nature(atom, skeleton)
-                or _is_crowding(atom, atoms, skeleton)
-            ):
+            if not _speaks_anew(atom, atoms) or _is_crowding(atom, atoms, skeleton):
+                continue
+            if atom.predicate in _SIZES and _is_smaller_by_nature(atom.variables[:: _SIZES[atom.predicate]], skeleton):
                 continue
             if geometry.allows(atom) and not geometry.implies(atom):
                 geometry.add(atom)
                 atoms.append(atom)
                 break
+    aligned = Counter(frozenset(atom.variables) for atom in atoms if atom.predicate in _ALIGNED)
     needed = {frozenset(atom.variables) for atom in atoms if len(atom.variables) == 2}
     if (
         not _hangs_together(skeleton.names, needed)
         or find_redundant(atoms, AS_READ)
         or not skeleton.says_something_of_each(atoms)
-        or _puts_two_in_one_place(atoms)
+        or max(aligned.values(), default=0) > 1  # they could only be in one place
         or any(_is_odd_count(name, atoms, skeleton) for name in skeleton.amounts)
     ):
         return None
@@ -132,13 +132,6 @@ def _draw_properties(names: tuple[str, ...], rng: random.Random) -> Iterator[Ato
         yield Atom(predicate, (variable, *value))
 
 
-def _is_against_nature(atom: Atom, skeleton: Skeleton) -> bool:
-    """Return whether an atom calls an object larger than another that is clearly longer or covers more area."""
-    if atom.predicate not in ("LargerThan", "SmallerThan"):
-        return False
-    return _is_smaller_by_nature(atom.variables[:: 1 if atom.predicate == "LargerThan" else -1], skeleton)
-
-
 def _is_smaller_by_nature(pair: Sequence[str], skeleton: Skeleton) -> bool:
     """Return whether the second object of a pair is clearly longer than the first or covers more area."""
     classes = dict(zip(skeleton.names, skeleton.classes, strict=True))
@@ -159,7 +152,7 @@ def _is_odd_count(name: str, atoms: Sequence[Atom], skeleton: Skeleton) -> bool:
     relations = [atom for atom in atoms if name in atom.variables and len(atom.variables) == 2]
     split = len(skeleton.plain) if skeleton.forall_at is None else skeleton.forall_at
     partners = {partner for atom in relations for partner in atom.variables if partner != name}
-    sizes = [atom.variables for atom in relations if atom.predicate in ("LargerThan", "SmallerThan")]
+    sizes = [atom.variables for atom in relations if atom.predicate in _SIZES]
     return (
         any(skeleton.names.index(partner) >= split for partner in partners)
         or sum(atom.predicate in _ALIGNED for atom in relations) > 1
@@ -168,7 +161,6 @@ def _is_odd_count(name: str, atoms: Sequence[Atom], skeleton: Skeleton) -> bool:
 
 
 def _is_crowding(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
-    """Return whether an atom would put a second object in the center."""
     if atom.predicate != "InCenter":
         return False
     name = atom.variables[0]
@@ -176,15 +168,8 @@ def _is_crowding(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
     return is_several or any(other.predicate == "InCenter" for other in atoms)
 
 
-def _puts_two_in_one_place(atoms: Sequence[Atom]) -> bool:
-    """Return whether two objects share both a row and a column, and so could only be in the same position."""
-    aligned = Counter(frozenset(atom.variables) for atom in atoms if atom.predicate in _ALIGNED)
-    return max(aligned.values(), default=0) > 1
-
-
 @cache
 def _class_sizes() -> Mapping[str, Sequence[Sequence[float]]]:
-    """Return the usual lengths and widths of each class in cm, with one pair for each way of lying."""
     text = (files("formalimg.benchmarks.formal.synthesis") / "knolling.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
     other_sizes = tables["other_sizes"]
@@ -192,7 +177,6 @@ def _class_sizes() -> Mapping[str, Sequence[Sequence[float]]]:
 
 
 def _speaks_anew(atom: Atom, atoms: list[Atom]) -> bool:
-    """Return whether no exclusive predicate of the same kind has been asserted of an atom's objects."""
     names = set(atom.variables)
     exclusive = _SAME_PAIR if len(names) == 2 else _SAME_THING
     present = {other.predicate for other in atoms if set(other.variables) == names}

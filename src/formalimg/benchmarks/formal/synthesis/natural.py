@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -26,14 +26,9 @@ _ATTRIBUTE_WEIGHTS = {"HasColor": 0.75, "HasMaterial": 0.98, "HasShape": 1.49, "
 _ATTRIBUTES = 0.3
 """How many attributes there are for each variable: formulas are about as long as the published ones of their level."""
 
-_BITE = 45
-"""Animals hold only what is at most this long, in centimetres."""
-
-_HEAVY = 20
-"""What weighs more, in kilograms, rests on a chair by way of a rug only if it could stand on the chair."""
-
-_STYLED = 0.97
-"""The share of instructions that ask for a style, as in the published ones."""
+_BITE = 45  # Animals hold only what is at most this long, in centimetres
+_HEAVY = 20  # What weighs more, in kilograms, rests on a chair by way of a rug only if it could stand on the chair
+_STYLED = 0.97  # The share of instructions that ask for a style, as in the published ones
 
 
 def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) -> Formula | None:
@@ -45,7 +40,10 @@ def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) 
     if ties is None:
         return None
     atoms = [atom for _, atom in ties if atom is not None]
-    skeleton = _draw_skeleton(level, [cls for cls, _ in ties], atoms, rng)
+    skeleton = draw_skeleton(level, [cls for cls, _ in ties], rng)
+    if skeleton.pattern == "exists-forall":
+        places = [replace(skeleton, forall_at=position) for position in range(1, level)]
+        skeleton = rng.choice([place for place in places[:-1] if place.says_something_of_each(atoms)] + places[-1:])
     atoms += _draw_attributes(skeleton, rng)
     if level == 1 and not atoms:
         return None
@@ -62,15 +60,6 @@ def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) 
     return And((style, *(formula.parts if isinstance(formula, And) else (formula,))))
 
 
-def _draw_skeleton(level: int, classes: Sequence[str], ties: Sequence[Atom], rng: random.Random) -> Skeleton:
-    """Sample a skeleton; a `forall` inside precedes variables that are tied to it."""
-    skeleton = draw_skeleton(level, classes, rng)
-    if skeleton.pattern != "exists-forall":
-        return skeleton
-    places = [replace(skeleton, forall_at=position) for position in range(1, level)]
-    return rng.choice([shifted for shifted in places[:-1] if shifted.says_something_of_each(ties)] + places[-1:])
-
-
 def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
     """Return whether a single object is in, on or held by every object of a class."""
     if skeleton.forall_at is None:
@@ -83,7 +72,6 @@ def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
 
 
 def _speaks_of_every_akin(skeleton: Skeleton) -> bool:
-    """Return whether the formula quantifies over a class and also mentions a class with a similar name."""
     if skeleton.forall_at is None:
         return False
     universal = skeleton.classes[skeleton.forall_at]
@@ -91,22 +79,17 @@ def _speaks_of_every_akin(skeleton: Skeleton) -> bool:
 
 
 def is_possible_together(atoms: Sequence[Atom]) -> bool:
-    """Return whether containers have room for all their contents, and bearers can carry all their load."""
-    return not _is_overfull(atoms) and not _is_overloaded(atoms)
-
-
-def _is_overfull(atoms: Sequence[Atom]) -> bool:
-    """Return whether a container is closed or lacks room for its contents, such as a desk on a rug in a car."""
-    places = {atom.variables[1] for atom in atoms if atom.predicate == "In"}
-    return any(
+    """Return whether containers are open and have room for all their contents, and bearers can carry all their load."""
+    containers = {atom.variables[1] for atom in atoms if atom.predicate == "In"}
+    is_overfull = any(
         Atom("HasState", (Variable(container), Value("closed"))) in atoms
         or not all(_has_room(_class_name(container), _class_name(obj)) for obj in _find_contents(container, atoms))
-        for container in places
+        for container in containers
     )
+    return not is_overfull and not _is_overloaded(atoms)
 
 
 def _has_room(container: str, cls: str) -> bool:
-    """Return whether an object fits inside a container; open containers are judged by size alone."""
     inside = ontology().entry(container).inside
     is_open = inside is not None and inside.shallow
     return ontology().fits(cls, container) if is_open else ontology().can("In", cls, container)
@@ -167,7 +150,9 @@ def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] 
             partner = classes_so_far[position - 1 if rng.random() < 0.5 else rng.randrange(position)]
             comes_first = rng.random() < 0.5
             free = [
-                cls for cls in _find_partners(predicate, partner, comes_first) if not _overlaps_any(cls, classes_so_far)
+                cls
+                for cls in _find_partners(predicate, partner, comes_first)
+                if not any(ontology().is_also(cls, used) or ontology().is_also(used, cls) for used in classes_so_far)
             ]
             if not free:
                 continue
@@ -179,11 +164,6 @@ def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] 
         else:
             return None
     return ties
-
-
-def _overlaps_any(cls: str, classes: Iterable[str]) -> bool:
-    """Return whether an object of a class may also belong to another: "a piece of fruit and an orange"."""
-    return any(ontology().is_also(cls, other) or ontology().is_also(other, cls) for other in classes)
 
 
 def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> bool:
@@ -202,7 +182,6 @@ def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> 
 
 
 def _is_inside_fitting(first: str, second: str) -> bool:
-    """Return whether "inside" is the right word, as it is not for a person in a hat or a chair."""
     container = ontology().entry(second)
     is_seat_or_dish = (
         container.inside is not None and container.inside.shallow and container.category in ("furniture", "kitchenware")
@@ -237,7 +216,6 @@ def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
 
 
 def _is_unsaid(cls: str, word: str) -> bool:
-    """Return whether an attribute would be unnatural for a class even if it may be true."""
     is_living = ontology().entry(cls).category in ("people", "animals")
     return word in _read_data()["unsaid"].get(cls, ()) or (not is_living and word in _read_data()["of_the_living"])
 

@@ -13,8 +13,7 @@ from formalimg.language.ontology.knowledge import ontology
 from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, atoms, subformulas
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES
 
-PLACED = ("On", "In", "Holding")
-"""Relations that say where an object is."""
+PLACED = ("On", "In", "Holding")  # Relations that say where an object is
 
 
 class Support(NamedTuple):
@@ -96,7 +95,6 @@ class ReadScene:
         return False
 
     def _can_be_beside(self, first: str, second: str) -> bool:
-        """Return whether two objects can be next to each other: both on the ground, or with the same support."""
         first_support, second_support = self.supports.get(first), self.supports.get(second)
         if first_support is None or second_support is None:
             support, free = first_support or second_support, second if first_support else first

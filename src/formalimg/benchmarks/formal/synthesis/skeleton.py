@@ -23,6 +23,7 @@ from formalimg.logic.syntax import (
     Value,
     Variable,
     atoms,
+    map_children,
 )
 from formalimg.logic.vocabulary import vocabulary
 
@@ -32,9 +33,7 @@ Pattern = Literal["exists", "exists-forall", "forall"]
 _PATTERN_SHARES: dict[Pattern, float] = {"exists": 0.3, "exists-forall": 0.36, "forall": 0.34}
 """Two thirds of the formulas have a `forall`, as the published ones."""
 
-_SHARES_OF_ONE: dict[Pattern, float] = {"exists": 0.65, "forall": 0.35}
-"""Of one variable only, a third."""
-
+_SHARES_OF_ONE: dict[Pattern, float] = {"exists": 0.65, "forall": 0.35}  # Of one variable only, a third
 _COLORS = {"knolling": "Has", "natural": "HasColor"}
 
 
@@ -53,10 +52,9 @@ class Skeleton:
     """
 
     names: tuple[str, ...]  # of the variables, made from their classes
-    classes: tuple[str, ...]  # what each variable is
-    forall_at: int | None  # which variable `forall` binds, if any; those after it exist for each of its instances
-    # the counted variables. Nothing is said of two of them at once: a count has no other count inside
-    amounts: Mapping[str, ObjectNumber] = field(default_factory=dict)
+    classes: tuple[str, ...]
+    forall_at: int | None  # which variable `forall` binds; those after it exist for each of its instances
+    amounts: Mapping[str, ObjectNumber] = field(default_factory=dict)  # the counted variables: no two in one atom
 
     @property
     def plain(self) -> tuple[str, ...]:
@@ -114,17 +112,11 @@ class Skeleton:
             bound, number = self.amounts[name]
             conjuncts.append(Count(bound, number, Variable(name), _make_conjunction([*properties[position], *tied])))
         if self.forall_at is not None:
-            conjuncts.append(self._forall(properties, inside))
+            is_of_class, *of_instance = properties[split]
+            inner: list[Formula] = [atom for listed in properties[split + 1 : len(self.plain)] for atom in listed]
+            consequence = _bind_variables(self.plain[split + 1 :], _make_conjunction([*inner, *of_instance, *inside]))
+            conjuncts.append(Forall(Variable(self.names[split]), Implies(is_of_class, consequence)))
         return _bind_variables(self.plain[:split], _make_conjunction(conjuncts))
-
-    def _forall(self, properties: list[list[Atom]], inside: list[Formula]) -> Formula:
-        assert self.forall_at is not None
-        split = self.forall_at
-        is_of_class, *of_instance = properties[split]
-        inner: list[Formula] = [atom for atoms in properties[split + 1 : len(self.plain)] for atom in atoms]
-        inner += [*of_instance, *inside]
-        consequence = _bind_variables(self.plain[split + 1 :], _make_conjunction(inner))
-        return Forall(Variable(self.names[split]), Implies(is_of_class, consequence))
 
 
 def draw_skeleton(level: int, classes: Sequence[str], rng: random.Random) -> Skeleton:
@@ -167,7 +159,6 @@ def with_connectives(formula: Formula, suite: str, rng: random.Random) -> Formul
 
 
 def _colors_of(formula: Formula, variable: Variable | Value, suite: str) -> tuple[str, ...]:
-    """Return the colours that suit the class of a variable."""
     if get_suite(suite).vocabulary in COVERED:
         for atom in atoms(formula):
             if atom.predicate == "Is" and atom.arguments[0] == variable and isinstance(atom.arguments[1], Value):
@@ -190,25 +181,11 @@ def _color_atoms(formula: Formula, predicate: str) -> list[Atom]:
 
 
 def _replace_atom(formula: Formula, old: Atom, new: Formula) -> Formula:
-    match formula:
-        case Atom():
-            return new if formula is old else formula
-        case And(parts):
-            return And(tuple(_replace_atom(part, old, new) for part in parts))
-        case Exists(variable, body):
-            return Exists(variable, _replace_atom(body, old, new))
-        case Forall(variable, Implies(antecedent, consequent)):
-            return Forall(variable, Implies(antecedent, _replace_atom(consequent, old, new)))
-        case _:
-            return formula
+    return new if formula is old else map_children(formula, lambda part: _replace_atom(part, old, new))
 
 
-MAX_NUMBER = 6
-"""The largest number of a count."""
-
-_MAX_OBJECTS = 14
-"""The most objects that an instruction asks for: more would be drawn too small to be recognized."""
-
+MAX_NUMBER = 6  # The largest number of a count
+_MAX_OBJECTS = 14  # The most objects that an instruction asks for: more would be drawn too small to be recognized
 _BOUNDS: dict[CountBound, float] = {"exactly": 0.55, "at-least": 0.25, "at-most": 0.2}
 
 _SHARE_WITH_FORALL = 0.25
@@ -227,15 +204,12 @@ def draw_counted_skeleton(level: int, classes: Sequence[str], rng: random.Random
     forall_at = rng.randrange(plain) if plain and rng.random() < _SHARE_WITH_FORALL else None
     names = tuple(word.replace(" ", "_") for word in classes)
     largest = MAX_NUMBER if forall_at is None else _MAX_BESIDE_FORALL
-    amounts = {name: _draw_amount(largest, rng) for name in names[plain:]}
+    amounts: dict[str, ObjectNumber] = {}
+    for name in names[plain:]:
+        bound = rng.choices(list(_BOUNDS), list(_BOUNDS.values()))[0]
+        amounts[name] = ObjectNumber(bound, rng.randint(2 if bound == "at-least" else 1, largest))
     if plain + sum(amount.number for amount in amounts.values()) > _MAX_OBJECTS:
         return None
     if all(amount.bound == "at-most" for amount in amounts.values()):
         return None
     return Skeleton(names, tuple(classes), forall_at, amounts)
-
-
-def _draw_amount(largest: int, rng: random.Random) -> ObjectNumber:
-    """Sample a bound and a number, except "at least one", which `exists` expresses."""
-    bound = rng.choices(list(_BOUNDS), list(_BOUNDS.values()))[0]
-    return ObjectNumber(bound, rng.randint(2 if bound == "at-least" else 1, largest))

@@ -1,1 +1,0 @@
-"""Review of written groups in the browser: a queue, one page per group, and decisions stored immediately."""
