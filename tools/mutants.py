@@ -88,7 +88,7 @@ def sample_mutants(package: Path, count: int, seed: int) -> list[Mutant]:
 
 
 def trace_tests(tests: list[str], folder: Path) -> tuple[coverage.CoverageData, dict[str, float]]:
-    """Run the tests once, and return which of them reach which lines, and how long each takes; those that fail are left out."""
+    """Run the tests once; return which lines each reaches, and its duration if it passes."""
     data, durations = folder / "coverage", folder / "durations.json"
     plugin = folder / "durations_plugin.py"
     plugin.write_text(
