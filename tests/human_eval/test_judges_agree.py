@@ -23,7 +23,7 @@ from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import open_run
 from formalimg.types import Item
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_item, concept_run
+from tests.human_eval.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.support.models import NumberJudge, Speckles, small_items
 
 ITEMS = [

@@ -25,7 +25,7 @@ from formalimg.human_eval.agreement.thresholds import LabelledScore, at_threshol
 from formalimg.runs.reader import open_run
 from formalimg.stats.intervals import clopper_pearson
 from formalimg.stats.observations import Profile
-from tests.human_eval_agreement.counterfactual_runs import Scores, scored_item, scored_run
+from tests.human_eval.counterfactual_runs import Scores, scored_item, scored_run
 
 BY_HAND = {"a": 0.2, "b": 0.4, "c": 0.45, "d": 0.6, "e": 0.8, "f": 0.9}
 RECOGNISABLE = {"a": 0, "b": 1, "c": 0, "d": 1, "e": 1, "f": 1}

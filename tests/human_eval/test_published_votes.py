@@ -15,7 +15,7 @@ from formalimg.human_eval.agreement.rating_files import Vote
 from formalimg.human_eval.agreement.vote_study import study_votes
 from formalimg.runs.reader import open_run
 from formalimg.types import Item
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_run
+from tests.human_eval.concept_runs import PlannedJudge, concept_run
 from tests.support.published import published_concepts
 
 _ERRORS: dict[str, float] = {category: number / 16 for number, category in enumerate(CATEGORIES)}

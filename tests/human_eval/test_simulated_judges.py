@@ -16,7 +16,7 @@ from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Category, ConceptSp
 from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement, JudgeScores, compare_judges
 from formalimg.stats.observations import Interval
 from formalimg.types import Item
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_item, concept_run
+from tests.human_eval.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.support.sizes import tries
 
 PER_LEVEL = tries(100, 300)

@@ -25,8 +25,8 @@ from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy, Scor
 from formalimg.runs.reader import open_run
 from formalimg.stats.intervals import clopper_pearson
 from formalimg.stats.observations import Profile
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_item, concept_run
-from tests.human_eval_agreement.counterfactual_runs import Scores, scored_item, scored_run
+from tests.human_eval.concept_runs import PlannedJudge, concept_item, concept_run
+from tests.human_eval.counterfactual_runs import Scores, scored_item, scored_run
 
 FOUR: tuple[Dimension, ...] = ("integrity", "logic", "logic", "assessment")
 ITEMS = [

@@ -19,7 +19,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.judge_agreement import score_agreement_tables
 from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement
 from formalimg.runs.execution import judge_run
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_item, concept_run
+from tests.human_eval.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.reports.counterfactual_runs import Scores, judge_by, scored_item, scored_run
 
 DIMENSIONS: tuple[Dimension, ...] = ("integrity", "logic", "logic", "assessment")
@@ -146,9 +146,9 @@ def test_every_format_tells_scores_and_not_full_marks(folder: Path) -> None:
 
 
 def test_images_that_failed_by_rule_have_0_in_every_dimension(tmp_path: Path) -> None:
-    from tests.human_eval_agreement.counterfactual_runs import PlannedScorer
-    from tests.human_eval_agreement.counterfactual_runs import scored_item as planned
-    from tests.human_eval_agreement.counterfactual_runs import scored_run as planned_run
+    from tests.human_eval.counterfactual_runs import PlannedScorer
+    from tests.human_eval.counterfactual_runs import scored_item as planned
+    from tests.human_eval.counterfactual_runs import scored_run as planned_run
 
     items = [planned("g-l1", dimensions=("integrity", "assessment"))]
     run = planned_run(tmp_path / "run", items, {"g-l1": [[1.0, 1.0]]}, blank=frozenset({"g-l1"}))

@@ -16,8 +16,8 @@ from formalimg.stats.agreement import Consistency
 from formalimg.stats.correlation import pearson
 from formalimg.stats.intervals import clopper_pearson
 from formalimg.types import Table
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_run
-from tests.human_eval_agreement.voted_runs import ITEMS, studied, voted_runs
+from tests.human_eval.concept_runs import PlannedJudge, concept_run
+from tests.human_eval.voted_runs import ITEMS, studied, voted_runs
 
 WHOLE = {
     ("one", "a1"): "111",

@@ -13,7 +13,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rating_files import VotesError, read_votes
 from formalimg.human_eval.agreement.vote_study import study_votes
 from formalimg.runs.reader import open_run
-from tests.human_eval_agreement.voted_runs import ITEMS, studied, voted_run, voted_runs
+from tests.human_eval.voted_runs import ITEMS, studied, voted_run, voted_runs
 
 
 @pytest.fixture(scope="module")

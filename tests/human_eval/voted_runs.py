@@ -11,7 +11,7 @@ from formalimg.human_eval.agreement.rating_files import read_votes
 from formalimg.human_eval.agreement.vote_study import VoteStudy, study_votes
 from formalimg.runs.reader import open_run
 from formalimg.types import Item
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_item, concept_run
+from tests.human_eval.concept_runs import PlannedJudge, concept_item, concept_run
 
 ITEMS = [
     concept_item("a1", ["object", "color"]),

@@ -15,7 +15,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rating_files import Rating
 from formalimg.human_eval.agreement.thresholds import FOLDS, LabelledScore, best_threshold, cross_validate
 from formalimg.runs.reader import open_run
-from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
 from tests.support.sizes import tries
 
 

@@ -21,9 +21,9 @@ from formalimg.human_eval.study_builder import create_study
 from formalimg.human_eval.study_export import export_study
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
+from tests.human_eval.concept_runs import PlannedJudge, concept_run
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened, rated_run, take
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_run
-from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 from tests.support.models import NumberJudge, Speckles
 
 Say = Callable[[str, RatingTask, RatingStep], AnswerValue]

@@ -19,7 +19,7 @@ from formalimg.human_eval.agreement.studies import HumanRatings, human_study_tex
 from formalimg.human_eval.agreement.vote_study import study_likert
 from formalimg.runs.reader import StoredRun, open_run
 from formalimg.stats.intervals import clopper_pearson
-from tests.human_eval_agreement.voted_runs import JUDGED, voted_runs
+from tests.human_eval.voted_runs import JUDGED, voted_runs
 
 GIVEN = {
     ("one", "a1"): "545",  # 14 of 15: passes

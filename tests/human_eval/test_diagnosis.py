@@ -19,7 +19,7 @@ from formalimg.cli.diagnose import diagnose_command
 from formalimg.errors import FormalimgError
 from formalimg.runs.reader import open_run
 from formalimg.stats.observations import Profile
-from tests.human_eval_agreement.counterfactual_runs import Scores, scored_item, scored_run
+from tests.human_eval.counterfactual_runs import Scores, scored_item, scored_run
 
 Sides: TypeAlias = Mapping[str, tuple[Sequence[float | None], Sequence[float | None]]]
 
