@@ -29,12 +29,7 @@ def said_yes(item: str, sample: int = 0, *, chance: str = "judge") -> bool:
 
 
 def lenient_run(
-    folder: Path,
-    count: int = 100,
-    *,
-    levels: int = 4,
-    unread: frozenset[str] = frozenset(),
-    judge: bool = True,
+    folder: Path, count: int = 100, *, levels: int = 4, unread: frozenset[str] = frozenset(), judge: bool = True
 ) -> Path:
     """A run whose judge is far too lenient."""
 
