@@ -320,7 +320,6 @@ def test_too_many_models_are_refused_before_anything_is_written(tmp_path: Path, 
 
 
 def test_too_many_images_are_refused_before_anything_is_written(tmp_path: Path, items: list[Item[object]]) -> None:
-    """Every sample that a file names has an image of every item."""
     rows = (f"model-{number % 2},item_1,{number // 2},1,,yes\n" for number in range(10_500))
     with pytest.raises(FormalimgError, match="about more than 500,000 images: import some items at a time"):
         import_rows(tmp_path, rows, items)

@@ -58,7 +58,6 @@ def _item_sample(study: Path) -> ItemSample:
 
 @pytest.fixture
 def study(runs: list[Path], tmp_path: Path) -> Path:
-    """A study of three of the runs, all of whose images are rated."""
     made = _made_of_items(runs[:3], tmp_path / "study")
     with open_study(made.folder) as answering:
         assert rate_truly(answering, "rater-1") == 72
@@ -169,7 +168,6 @@ def test_a_report_may_be_about_fewer_or_more_runs(runs: list[Path], study: Path)
 
 
 def test_people_decide_by_the_items_that_both_runs_share(runs: list[Path], study: Path) -> None:
-    """The judge likes the second run as much as the first; people do not."""
     add_images(study, 1000)
     with open_study(study) as answering:
         rate_truly(answering, "rater-1")
@@ -217,7 +215,6 @@ def test_what_cannot_be_drawn_is_told_in_one_line(runs: list[Path], study: Path,
 
 
 def _world(rng: random.Random, per_level: int) -> dict[Candidate, tuple[bool, bool]]:
-    """New items of four levels: what the judge and people say of the images of three runs."""
     images = {}
     for level in range(1, 5):
         for number in range(per_level):
@@ -230,7 +227,6 @@ def _world(rng: random.Random, per_level: int) -> dict[Candidate, tuple[bool, bo
 
 
 def _draws(repetitions: int, per_level: int, labels: int, more: int) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield frame, labels and images of repeated studies that were grown once."""
     for number in range(repetitions):
         rng = random.Random(number)
         images = _world(rng, per_level)

@@ -237,8 +237,6 @@ SHOWN: Mapping[Category, float] = dict(zip(CATEGORIES, (0.95, 0.85, 0.6, 0.5, 0.
 
 
 class Rates(NamedTuple):
-    """How often a judge says yes to what is there, and no to what is not."""
-
     sensitivity: float
     specificity: float
 
@@ -278,13 +276,11 @@ def _simulated_judge(name: str, rates: Mapping[Category, Rates], dark: frozenset
 
 
 def _yes(kind: Category, *judges: Mapping[Category, Rates]) -> float:
-    """The chance that all these judges say yes to a question of this kind."""
     there = SHOWN[kind] * prod(rates[kind].sensitivity for rates in judges)
     return there + (1 - SHOWN[kind]) * prod(1 - rates[kind].specificity for rates in judges)
 
 
 def _same(kind: Category) -> float:
-    """The chance that both judges say the same."""
     return 1 - _yes(kind, CAREFUL) - _yes(kind, HASTY) + 2 * _yes(kind, CAREFUL, HASTY)
 
 

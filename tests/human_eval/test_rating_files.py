@@ -147,7 +147,6 @@ def _chance(*words: object) -> float:
 
 
 def _truth(item: str, question: str) -> bool:
-    """Return what an image of an item shows, by the words of the question."""
     return _chance("truth", item, question.strip()) < 0.5
 
 

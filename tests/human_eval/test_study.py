@@ -38,7 +38,6 @@ ME = "rater-1"
 
 
 def _refused(study: Study, message: str, *answer: object) -> None:
-    """An answer is refused in one line, and nothing is kept of it."""
     before = read_study(study.folder)
     with pytest.raises(AnswerError, match=message) as refused:
         study.answer(*answer)  # type: ignore[arg-type]

@@ -272,7 +272,6 @@ SCORES = [0.0, 0.1, 0.29, 0.3, 0.45, 0.5, 0.7, 0.71, 1.0, None]
 
 @pytest.fixture
 def scored(tmp_path: Path) -> Iterator[list[StoredRun]]:
-    """A run whose images have these scores at both levels."""
     items = [scored_item(f"g{number}-l{level}", level) for number in range(len(SCORES)) for level in (1, 2)]
     given = {item.id: [SCORES[int(item.id[1])]] for item in items}
     with opened(scored_run(tmp_path / "scored", items, given)) as found:

@@ -220,7 +220,6 @@ def test_the_command_prints_and_writes(folder: Path, labels: Path, tmp_path: Pat
 
 
 def _coins(chance: random.Random, images: int, per_item: int = 1) -> list[LabelledScore]:
-    """Scores that say nothing of the labels."""
     return [LabelledScore(chance.random(), chance.random() < 0.5, str(at // per_item)) for at in range(images)]
 
 

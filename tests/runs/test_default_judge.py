@@ -42,7 +42,6 @@ KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KE
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one image, and neither keys nor servers."""
     monkeypatch.chdir(tmp_path)
     for name in (*KEYS, "FORMALIMG_JUDGE"):
         monkeypatch.delenv(name, raising=False)
@@ -99,7 +98,6 @@ def test_published_protocols_need_a_chat_model_also_for_builtin_models() -> None
 
 @pytest.mark.parametrize("suite", ["natural", "conceptmix"])
 def test_what_built_in_models_draw_is_judged_by_the_scenes_in_the_drawings(suite: str) -> None:
-    """It says so, because nobody looked at the images."""
     code, _, err = formalimg("run", suite, "-m", "builtin/scatter", *FEW, "--dry-run")
     said = "judge builtin/drawn goes by the scenes in the drawings: it measures pipeline and models, not an eye"
     assert (code, said in err.splitlines()) == (0, True)

@@ -48,8 +48,6 @@ def test_what_a_model_or_a_judge_cancels_itself_is_recorded_as_failed(tmp_path: 
 
 
 class Batches(Speckles):
-    """Makes all images of a batch before it gives the first, as local models do."""
-
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         await asyncio.sleep(0.2)
         for request in requests:
@@ -67,7 +65,6 @@ def test_a_batch_is_counted_once(tmp_path: Path) -> None:
 
 @pytest.fixture
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The records that are decoded in this test."""
     records: list[str] = []
 
     def noted(record: str, suite: str) -> Any:
@@ -168,8 +165,6 @@ def test_items_are_not_held_in_memory(tmp_path: Path) -> None:
 
 
 class Asking:
-    """A judge that asks a chat model as many questions as the item has levels."""
-
     name = "openai/gpt-4o"
     settings: Mapping[str, Setting] = {}
     concurrency = 1

@@ -115,7 +115,6 @@ _COMMAND_KILLS = tries(1, 2)
 
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two items of each of the lower levels, as they ship."""
     shipped = files("formalimg.benchmarks") / "default_items" / "knolling.jsonl.gz"
     lines = gzip.decompress(shipped.read_bytes()).decode().splitlines()
     path = tmp_path_factory.mktemp("items") / "items.jsonl"

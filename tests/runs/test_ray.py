@@ -73,8 +73,6 @@ def test_wrong_numbers_and_addresses_are_refused_before_a_cluster_is_looked_for(
 
 
 def test_a_port_on_which_something_else_listens_is_told_at_once() -> None:
-    """Ray itself would look for more than a minute."""
-
     def answer(listening: socket.socket) -> None:
         with listening.accept()[0] as connection:
             connection.recv(100)
@@ -99,7 +97,6 @@ def test_what_to_do_is_not_cut_off_on_the_way() -> None:
 
 @pytest.fixture(autouse=True)
 def constants(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
-    """Ray, as far as it is looked at before it starts."""
     private, loaded = ModuleType("ray._private"), ModuleType("ray._private.ray_constants")
     loaded.ENABLE_RAY_CLUSTER = True  # type: ignore[attr-defined]
     private.ray_constants = loaded  # type: ignore[attr-defined]
@@ -250,8 +247,6 @@ def test_workers_look_for_modules_only_where_this_process_does(tmp_path: Path, m
 
 @dataclass
 class Queue:
-    """Those who wait, one after the other, as for a single worker."""
-
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     progress: Progress | None = None
 
@@ -270,8 +265,6 @@ class Queue:
 
 @dataclass
 class OneByOne(Queue, Speckles):
-    """Has eight calls at a time, makes one image at a time, and takes a dollar for each."""
-
     concurrency: int = 8
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
@@ -286,8 +279,6 @@ class OneByOne(Queue, Speckles):
 
 @dataclass
 class LooksOnce(Queue, NumberJudge):
-    """Has eight calls at a time, and stops the run when it has looked at one image."""
-
     concurrency: int = 8
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:

@@ -26,7 +26,6 @@ from tests.support.run_in_process import start
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own; it is made larger or read-only by mounting it again."""
     place = tmp_path / "disk"
     place.mkdir()
     made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "none", place], capture_output=True, text=True)
@@ -41,7 +40,6 @@ def _mount_again(place: Path, options: str) -> None:
 
 
 def _fill(place: Path, leave: int) -> Path:
-    """Leave only so many bytes."""
     ballast = place / "ballast"
     free = int(subprocess.run(["stat", "-f", "-c", "%a %S", place], capture_output=True, text=True).stdout.split()[0])
     ballast.write_bytes(b"x" * (free * 4096 - leave))
