@@ -14,8 +14,8 @@ from formalimg.human_eval import protocol
 from formalimg.human_eval.protocol import AnswerError
 from formalimg.human_eval.records import read_study
 from formalimg.human_eval.study import Study, open_study
+from tests.human_eval.counterfactual_runs import scored_item
 from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, small_study, take
-from tests.human_eval_agreement.counterfactual_runs import scored_item
 
 ME = "rater-1"
 

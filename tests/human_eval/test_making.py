@@ -21,8 +21,8 @@ from formalimg.human_eval.study import Study, open_study
 from formalimg.human_eval.study_builder import create_study
 from formalimg.logic.parser import parse
 from formalimg.runs.reader import StoredRun
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import concept_items, formula_items, grounded_run, opened, rated_run, take
-from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 
 ITEMS = concept_items(24)
 

@@ -18,8 +18,8 @@ from formalimg.human_eval.study import RatingTask, open_study
 from formalimg.human_eval.study_builder import create_study
 from formalimg.human_eval.study_export import export_study
 from formalimg.runs.reader import StoredRun
+from tests.human_eval.concept_runs import PlannedJudge, concept_run
 from tests.human_eval.rated_runs import concept_items, opened, take
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_run
 from tests.support.models import speckled
 from tests.support.sizes import tries
 
