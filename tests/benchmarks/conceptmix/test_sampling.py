@@ -178,7 +178,6 @@ def test_a_seed_gives_the_same_concepts_everywhere() -> None:
 
 
 POOLS = pools_of(object=3, color=2, size=2, spatial=2, style=2)
-PROFILES: tuple[PoolProfile, ...] = ("paper", "official-code")
 
 Attributes = frozenset[tuple[str, str]]
 Structure = tuple[frozenset[tuple[str, Attributes]], str | None, tuple[str, ...]]
