@@ -32,9 +32,7 @@ RULES: Sides = {
 }
 """By rule, what its factual and its changed images score."""
 
-PAIRS: Sides = {"cup": ([1.0], [0.5]), "dog": ([0.5], [0.5])}
-"""The same for pairs that are seen often and rarely."""
-
+PAIRS: Sides = {"cup": ([1.0], [0.5]), "dog": ([0.5], [0.5])}  # The same for pairs that are seen often and rarely
 GROUPS: dict[str, tuple[float | None, float | None, float | None]] = {
     "g1": (0.9, 0.4, 0.6),
     "g2": (0.3, 0.8, 1.0),  # the gate is closed

@@ -1,9 +1,16 @@
-"""Answering: one task after the other, nothing lost, cannot be changed where there is none."""
+"""Raters answer, go back and put off, and nothing is lost."""
 
 from __future__ import annotations
 
 import json
+import random
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,15 +20,24 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval import protocol
 from formalimg.human_eval.protocol import AnswerError
 from formalimg.human_eval.records import read_study
-from formalimg.human_eval.study import Study, open_study
+from formalimg.human_eval.study import RatingTask, Study, open_study
+from formalimg.human_eval.study_builder import create_study
 from tests.human_eval.counterfactual_runs import scored_item
-from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, small_study, take
+from tests.human_eval.rated_runs import (
+    SEEN,
+    concept_items,
+    formula_items,
+    grounded_run,
+    opened,
+    rated_run,
+    small_study,
+    take,
+)
 
 ME = "rater-1"
 
 
 def _refused(study: Study, message: str, *answer: object) -> None:
-    """An answer is refused in one line, and nothing is kept of it."""
     before = read_study(study.folder)
     with pytest.raises(AnswerError, match=message) as refused:
         study.answer(*answer)  # type: ignore[arg-type]
@@ -228,3 +244,158 @@ def test_raters_are_sent_to_web_pages_only(tmp_path: Path) -> None:
     manifest.write_text(manifest.read_text().replace("https://example.org/done", "javascript:alert(1)"))
     with pytest.raises(FormalimgError, match="completion_url is missing or invalid"):
         open_study(tmp_path / "study")
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Iterator[Study]:
+    with small_study(tmp_path, "questions", concept_items(4), raters=2, per_image=2) as opened:
+        yield opened
+
+
+def _now(study: Study, rater: str = ME) -> RatingTask:
+    task = study.next_task(rater)
+    assert task is not None
+    return task
+
+
+def test_it_comes_again_after_the_others_with_what_was_answered(study: Study) -> None:
+    first = _now(study)
+    study.answer(ME, first.id, "alignment", True, 3)
+    study.put_off(ME, first.id)
+    assert [_now(study).number, _now(study).of] == [1, 4], "nothing is finished yet"
+    assert _now(study).id != first.id
+    with pytest.raises(AnswerError, match="not your current task"):
+        study.answer(ME, first.id, "question 1", True, 1)
+    assert take(study, ME, lambda task, step: True, most=3) == 3
+    last = _now(study)
+    assert (last.id, last.number, last.answers) == (first.id, 4, {"alignment": True})
+    with pytest.raises(AnswerError, match="the only image left"):
+        study.put_off(ME, first.id)
+    assert take(study, ME, lambda task, step: True) == 1
+    assert study.next_task(ME) is None
+    assert sum(bool(task.finished) for task in read_study(study.folder).tasks if task.rater == ME) == 4
+
+
+def test_several_take_turns(study: Study) -> None:
+    lost = []
+    for _ in range(2):
+        lost.append(_now(study).id)
+        study.put_off(ME, lost[-1])
+    take(study, ME, lambda task, step: True, most=2)
+    assert _now(study).id == lost[0]
+    study.put_off(ME, lost[0])
+    assert _now(study).id == lost[1]
+
+
+def test_only_the_current_task_is_put_off_and_only_for_the_one_who_asks(study: Study) -> None:
+    task, other = _now(study), _now(study, "rater-2")
+    with pytest.raises(AnswerError, match="not your current task"):
+        study.put_off("rater-2", task.id)
+    study.put_off(ME, task.id)
+    with pytest.raises(AnswerError, match="not your current task"):
+        study.put_off(ME, task.id)  # sent twice
+    assert _now(study, "rater-2").id == other.id
+
+
+def test_a_study_that_is_opened_again_has_its_first_order(study: Study) -> None:
+    first = _now(study).id
+    study.put_off(ME, first)
+    take(study, ME, lambda task, step: True, most=2)
+    study.close()
+    with open_study(study.folder) as again:
+        assert (_now(again).id, _now(again).number) == (first, 3)
+
+
+_ROOT = Path(__file__).parents[2]
+_ANSWERING = """
+import sys
+from formalimg.human_eval import open_study
+with open_study(sys.argv[1]) as study:
+    while task := study.next_task("rater-1"):
+        for points in (1, 2, 3, 4, 5):
+            study.answer("rater-1", task.id, "compliance", points, 1)
+            print(task.id, points, flush=True)
+        study.finish("rater-1", task.id)
+        print(task.id, "finished", flush=True)
+"""
+
+
+def test_many_raters_answer_at_once(tmp_path: Path) -> None:
+    with opened(rated_run(tmp_path / "run", concept_items(20))) as runs:
+        made = create_study(tmp_path / "study", runs, "questions", raters=8, per_image=8)
+    with open_study(made.folder) as study, ThreadPoolExecutor(8) as threads:
+
+        def rate(rater: str) -> int:
+            chance = random.Random(rater)
+            return take(study, rater, lambda task, step: chance.random() < 0.5)
+
+        assert list(threads.map(rate, made.links)) == [20] * 8
+    tasks = read_study(made.folder).tasks
+    for rater in made.links:
+        chance = random.Random(rater)
+        theirs = sorted((task for task in tasks if task.rater == rater), key=lambda task: task.finished)
+        said = sorted((it.at, it.value) for task in theirs for it in task.history)
+        assert len(said) == sum(len(task.steps) for task in theirs)
+        assert sum(bool(value) for _, value in said) == sum(chance.random() < 0.5 for _ in said)
+
+
+def test_many_windows_of_one_rater_give_one_answer_to_the_whole(tmp_path: Path) -> None:
+    with opened(rated_run(tmp_path / "run", concept_items(10))) as runs:
+        made = create_study(tmp_path / "study", runs, "questions", raters=1, per_image=1)
+    together = threading.Barrier(8)
+    with open_study(made.folder) as study, ThreadPoolExecutor(8) as threads:
+
+        def answer(task: str, number: int) -> bool:
+            together.wait()
+            try:
+                study.answer("rater-1", task, "alignment", number % 2 == 0, 1)
+            except AnswerError:
+                return False
+            return True
+
+        for _ in range(10):
+            task = study.next_task("rater-1")
+            assert task is not None
+            assert sum(threads.map(answer, [task.id] * 8, range(8))) == 1
+            take(study, "rater-1", lambda task, step: True, 1)
+    for rated in read_study(made.folder).tasks:
+        assert len(rated.history) == len(rated.steps)
+
+
+def test_what_was_answered_before_a_process_was_killed_is_there(tmp_path: Path) -> None:
+    with opened(rated_run(tmp_path / "run", concept_items(300))) as runs:
+        made = create_study(tmp_path / "study", runs, "likert", raters=1, per_image=1)
+    process = subprocess.Popen(
+        [sys.executable, "-c", _ANSWERING, str(made.folder)], cwd=_ROOT, text=True, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    told = [process.stdout.readline().split() for _ in range(40)]
+    with pytest.raises(LockedError):
+        open_study(made.folder)
+    process.kill()
+    told += [line.split() for line in process.stdout.read().splitlines() if len(line.split()) == 2]
+    process.wait()
+    process.stdout.close()
+    with open_study(made.folder) as study:  # the lock is free again
+        with closing(sqlite3.connect(made.folder / "ratings.sqlite")) as database:
+            kept = [
+                (task, value) for task, value in database.execute("SELECT task, value FROM answers ORDER BY number")
+            ]
+            done = {task for (task,) in database.execute("SELECT task FROM finished")}
+        answered = [(task, what) for task, what in told if what != "finished"]
+        assert kept[: len(answered)] == answered
+        assert len(kept) - len(answered) <= 1  # one may have been stored and not told
+        assert {task for task, what in told if what == "finished"} <= done
+        take(study, "rater-1", lambda task, step: 3)
+        assert study.next_task("rater-1") is None
+
+
+@pytest.mark.parametrize("change", ["UPDATE answers SET value = '5'", "DELETE FROM answers", "DELETE FROM finished"])
+def test_answers_are_never_changed(tmp_path: Path, change: str) -> None:
+    with opened(rated_run(tmp_path / "run", concept_items(2))) as runs:
+        made = create_study(tmp_path / "study", runs, "likert", raters=1, per_image=1)
+    with open_study(made.folder) as study:
+        take(study, "rater-1", lambda task, step: 3)
+    database = sqlite3.connect(made.folder / "ratings.sqlite")
+    with closing(database), pytest.raises(sqlite3.IntegrityError, match=r"never|stay"):
+        database.execute(change)
