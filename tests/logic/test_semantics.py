@@ -11,6 +11,7 @@ from formalimg import FormalimgError, FormulaError, Scene, parse, verify
 from formalimg.logic.soft_score.best_binding import best_binding
 from formalimg.logic.syntax import And, Atom, Exists, Value, Variable
 from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import SceneRelation
 from tests.support.brute_force import atom_truth
 from tests.support.random_logic import random_formula, random_scene
 
