@@ -31,8 +31,6 @@ class Verdict(BaseModel):
 
 @dataclass
 class Talker:
-    """A provider that does for each call what its script says, the last object for ever."""
-
     script: Sequence[Completion | Exception]
     name: str = "openai/gpt-4o"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"temperature": 0})

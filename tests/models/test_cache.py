@@ -249,8 +249,6 @@ class Holds(BaseModel):
 
 @dataclass
 class SlowTalker:
-    """A provider that answers when it is told to: call by call, with an answer or an error."""
-
     name: str = "openai/gpt-4o"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"max_tokens": 100})
     calls: list[asyncio.Future[Completion]] = field(default_factory=list)
@@ -260,7 +258,6 @@ class SlowTalker:
         return await self.calls[-1]
 
     async def next_call(self, number: int) -> asyncio.Future[Completion]:
-        """The call of this number, from 1, as soon as it is made; all others that could be made are made too."""
         for _ in range(500):
             await asyncio.sleep(0.001)
             if len(self.calls) >= number:
@@ -276,7 +273,6 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _ask_at_once(talker: SlowTalker, *, cache: bool = True, own: int = 1) -> list[asyncio.Task[Reply[Holds]]]:
-    """Three times the same question, by as many models of the same name and settings."""
     policy = RetryPolicy(initial_backoff=0, max_attempts=1, parse_retries=0, cache=cache)
     models = [build_chat_model(talker, retry_policy=policy) for _ in range(own)]
     return [asyncio.create_task(models[number % own].ask(QUESTION, Holds)) for number in range(3)]

@@ -263,11 +263,7 @@ def test_refusals_and_examples_are_neither_yes_nor_no() -> None:
             "{'answers': [{'number': 1, 'score': 0}]}",
             {"answers": [{"number": 1, "reasoning": "", "score": 1}]},
         ),
-        (
-            NumberedScores,
-            "I cannot see the image.",
-            {"answers": [{"number": 1, "reasoning": "", "score": 1}]},
-        ),
+        (NumberedScores, "I cannot see the image.", {"answers": [{"number": 1, "reasoning": "", "score": 1}]}),
         (ClauseAnswer, "Verdict: fail.", {"observations": [], "clauses": [CLAUSE], "fulfilled": True}),
         (SeenThings, "I cannot view images.", {"objects": []}),
     ],

@@ -139,7 +139,6 @@ def test_what_no_call_can_mend_ends_the_run_with_advice(fault: Fault, advice: st
 
 
 def test_odd_errors_are_still_errors() -> None:
-    """Gateways send anything: lists, numbers, words."""
     with _server(Fault("502", message="Bad gateway")) as server, pytest.raises(CallError, match="502: Bad gateway"):
         _paint(server.url)
 

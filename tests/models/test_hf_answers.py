@@ -121,11 +121,7 @@ def test_a_server_without_schemas_is_asked_in_words_from_then_on() -> None:
 
 @pytest.mark.parametrize(
     ("fault", "ended", "text"),
-    [
-        ("length", "length", '{"cup"'),
-        ("refusal", "refusal", "I cannot help with that."),
-        ("filter", "refusal", ""),
-    ],
+    [("length", "length", '{"cup"'), ("refusal", "refusal", "I cannot help with that."), ("filter", "refusal", "")],
 )
 def test_how_an_answer_ended_is_told_apart(fault: str, ended: str, text: str) -> None:
     with _server(fault) as server:

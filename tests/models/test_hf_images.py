@@ -96,7 +96,6 @@ def test_what_is_no_image_is_wrong_and_asked_for_again(fault: str) -> None:
 
 
 def test_a_cut_image_is_handed_on_or_wrong_but_never_made_up() -> None:
-    """Of a file that breaks off, the head may be whole: then it is for the reader of all images to notice."""
     with _server("truncated") as server:
         answer = _answer(server)
     assert isinstance(answer, Failed) or (isinstance(answer, Generated) and EXPECTED.startswith(answer.data))

@@ -37,7 +37,6 @@ Hub = Callable[..., Loopback]
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A server in the place of the Hub and of its router: the library has no setting for where the router is."""
     running: list[Loopback] = []
 
     def start(*faults: str | Fault) -> Loopback:

@@ -18,8 +18,7 @@ from tests.support.remote_models import stand_alone
 
 def test_options_are_read_as_what_they_are() -> None:
     given = Options(
-        "x/y",
-        {"a": "text", "n": "-3", "f": "2.5", "on": "Yes", "c": "low", "u": "http://[::1]:80/v1", "extra.k": "v"},
+        "x/y", {"a": "text", "n": "-3", "f": "2.5", "on": "Yes", "c": "low", "u": "http://[::1]:80/v1", "extra.k": "v"}
     )
     assert given.text("a", None) == "text"
     assert given.integer("n", 0) == -3

@@ -194,7 +194,6 @@ class Seen(BaseModel):
 
 
 def _traces(key: str) -> Iterator[str]:
-    """The key and parts of it that nobody would write by chance."""
     yield from (key[start : start + 8] for start in range(len(key) - 8))
 
 

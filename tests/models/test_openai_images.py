@@ -98,7 +98,6 @@ def test_an_image_may_come_as_a_data_address() -> None:
 
 @pytest.mark.parametrize(("fault", "expected"), [("tiny", plain(2, (255, 0, 0))), ("animated", animated())])
 def test_odd_images_are_handed_on_as_they_came(fault: str, expected: bytes) -> None:
-    """Whether an image will do is decided where all images are looked at."""
     with Loopback(faults=scripted([fault])) as server:
         assert _paint(server).data == expected
 

@@ -15,7 +15,6 @@ from tests.support.models import Speckles, speckled
 
 
 def open_speckles(name: str, options: Mapping[str, str]) -> ImageModel:
-    """What the entry point of somebody else's provider would name."""
     return Speckles(name=f"speckles/{name}", settings=dict(options))
 
 

@@ -228,7 +228,6 @@ _REMOTE = re.compile(r"(?<![\w/.-])(?:openai|gemini|anthropic|hf)/[A-Za-z0-9][\w
 
 
 def test_every_model_in_a_command_of_the_docs_has_a_price() -> None:
-    """Else a reader who adds --budget is refused: listed, at an own address, or with a price in the command."""
     unpriced = []
     for page in DOCS:
         for command in re.sub(r"\\\n\s*", "", page.read_text(encoding="utf-8")).splitlines():

@@ -21,8 +21,6 @@ KEY = "planted-remote-key-0815"
 
 @dataclass
 class Painter:
-    """A provider that does for each call what its script says."""
-
     script: Sequence[ImageCompletion | Exception]
     name: str = "gemini/gemini-2.5-flash-image"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"quality": "low"})
@@ -60,7 +58,6 @@ def test_an_unknown_price_is_no_price() -> None:
 
 
 WASTED = 0.039 + 0.039 + 0.039
-"""Three answers of no use, each counted as one image."""
 
 CASES: dict[str, tuple[Exception, Callable[[str], ImageResult], int]] = {
     "busy": (CallError("busy", "slow down"), lambda shown: Failed("busy: slow down"), 3),
@@ -68,11 +65,7 @@ CASES: dict[str, tuple[Exception, Callable[[str], ImageResult], int]] = {
     "wrong": (CallError("wrong", "HTML"), lambda shown: Failed("wrong: HTML", cost=WASTED), 3),
     "rejected": (CallError("rejected", "too long"), lambda shown: Failed("rejected: too long"), 1),
     "refused": (CallError("refused", "unsafe"), lambda shown: Refused("unsafe"), 1),
-    "unexpected": (
-        ZeroDivisionError("oh"),
-        lambda shown: Failed("wrong: ZeroDivisionError: oh", cost=WASTED),
-        3,
-    ),
+    "unexpected": (ZeroDivisionError("oh"), lambda shown: Failed("wrong: ZeroDivisionError: oh", cost=WASTED), 3),
 }
 
 

@@ -20,8 +20,6 @@ NEVER_AGAIN: tuple[CallErrorKind, ...] = ("refused", "rejected")
 
 
 class Server:
-    """Fails as often as scripted, then answers; notes when it was called."""
-
     def __init__(self, time: VirtualTime, faults: Sequence[Exception] = ()) -> None:
         self._time = time
         self._faults = list(faults)

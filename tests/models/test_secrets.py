@@ -159,7 +159,6 @@ def test_no_key_survives_anywhere_in_a_text(secret: str, around: str) -> None:
 
 
 ODD_KEY = 'Zq7/x2+V"k9mWp4\\Lr8 tYb3=Nc6Fd1'
-"""A key with everything in it that some encoding changes."""
 
 PROJECT_KEY = "kTx9Wq2mZr7Lp4Vb8Nc3Hd6Jf1Gs5YaQ"
 

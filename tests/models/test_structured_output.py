@@ -26,8 +26,6 @@ class Box(BaseModel):
 
 
 class SceneObject(BaseModel):
-    """Something in an image."""
-
     title: str
     default: int = 3
     color: Color | None = Field(None, description="its colour")
@@ -108,8 +106,6 @@ class Judgement(BaseModel):
 
 
 class Nested(BaseModel):
-    """A type whose inner values have the form of the whole."""
-
     passed: bool | None = None
     inner: list[Nested] = []
 

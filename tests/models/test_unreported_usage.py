@@ -58,8 +58,6 @@ class Holds(BaseModel):
 
 @dataclass
 class Talker:
-    """A provider that answers each call in the same way."""
-
     usage: Usage
     name: str = "acme/chat"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"max_tokens": 7})
@@ -144,8 +142,6 @@ def test_counts_that_cannot_be_are_none(count: object) -> None:
 
 @dataclass
 class Painter:
-    """A provider that does the same at each call."""
-
     done: ImageCompletion | Exception
     name: str = "acme/image"
     paid: Usage | None = None

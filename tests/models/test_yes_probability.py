@@ -38,7 +38,6 @@ class OneWord(TextAnswer):
 
 
 def tokens(*texts: str, at: int, **chances: float) -> list[TokenLogprobs]:
-    """Tokens that are certain, but for one; blanks are written as `_`."""
     doubted = [(text.replace("_", " "), math.log(chance)) for text, chance in chances.items()]
     return [TokenLogprobs(text, doubted if n == at else [(text, -0.0), ("?", -9.0)]) for n, text in enumerate(texts)]
 

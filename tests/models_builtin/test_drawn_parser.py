@@ -146,7 +146,6 @@ def test_any_sequence_of_words_is_read(words: list[str]) -> None:
 
 
 def test_the_concepts_of_published_prompts_are_mostly_read() -> None:
-    """Prompts that chat models wrote, and nobody here: 97 % of their concepts are read."""
     folder = PUBLISHED / "conceptmix" / "sentence_collection"
     if not folder.is_dir():
         pytest.skip("the published prompts are not here")

@@ -36,7 +36,6 @@ def _reader(**options: str) -> Baseline:
 
 @pytest.mark.parametrize("world", ["natural", "conceptmix"])
 def test_what_is_read_without_failures_passes(world: str) -> None:
-    """For items of low levels, whose layouts are found at once."""
     items = [item for item in load(world) if item.level <= 3][::60]
     drawn = [(item, compose_drawn_reading(item.prompt, world, NONE, memory=12)) for item in items]
     scenes = [(item, scene) for item, scene in drawn if isinstance(scene, DrawnScene)]
@@ -93,7 +92,6 @@ def test_every_object_of_a_class_is_one_or_two() -> None:
 
 
 def test_a_swap_to_an_object_that_cannot_have_it_is_a_loss() -> None:
-    """There is no sleeping cup: the state is gone, and everything else is drawn."""
     rates = MisreadRates(0, 0, 1, 0, 0, 0)
     prompt = "A sleeping cat. A cup."
     assert [obj.states for obj in _drawn(prompt).scene.objects] == [("sleeping",), ()]
@@ -143,7 +141,6 @@ def test_options_of_drawn_worlds_are_refused_where_they_have_no_effect() -> None
 
 
 def test_requests_of_a_run_name_their_suite() -> None:
-    """Otherwise a model that sees only words would not know in which world to draw."""
     item = load("conceptmix")[0]
     builder = RequestBuilder(_reader(), Condition(), {}, 128)
     request = builder.request(item, 0, seed=1)

@@ -46,7 +46,6 @@ def scattered(prompt: str = HOLDING, suite: str = "natural", seed: int = 0) -> D
 
 @pytest.mark.parametrize("suite", ["natural", "conceptmix"])
 def test_a_drawing_carries_the_scene_that_the_model_decided_on(suite: str) -> None:
-    """Drawn twice it has the same bytes."""
     item = next(item for item in load(suite) if undrawable_because(item.spec) is None)
     request = ImageRequest(item.id, 0, item.prompt, 5, 256, item.spec, suite=suite)
     for name, compose in (("oracle", compose_drawn_solution), ("scatter", compose_drawn_scatter)):
@@ -59,7 +58,6 @@ def test_a_drawing_carries_the_scene_that_the_model_decided_on(suite: str) -> No
 
 
 def test_the_same_prompt_in_knolling_is_drawn_as_before() -> None:
-    """Without a suite, and in Knolling, files hold nothing but pixels."""
     for suite in ("", "knolling"):
         answer = opened("scatter").answer(asked("A red cup.", suite))
         assert isinstance(answer, Generated)
@@ -115,7 +113,6 @@ def test_scatter_names_the_objects_and_draws_them_apart() -> None:
 
 
 def test_scatter_gives_attributes_to_anything() -> None:
-    """It knows the words of the prompt, not what they belong to; there are no others."""
     scenes = [scattered(seed=seed) for seed in range(60)]
     objects = [obj for drawn in scenes for obj in drawn.scene.objects]
     assert {obj.color for obj in objects} == {None, "blue"}
@@ -157,7 +154,6 @@ def test_a_prompt_that_names_nothing_is_declined() -> None:
 
 @pytest.mark.parametrize("suite", ["natural", "conceptmix"])
 def test_whatever_scatter_finds_can_be_drawn(suite: str) -> None:
-    """No word of the vocabulary makes it fail, also beside others that it cannot be combined with."""
     words = vocabulary("natural").words
     for number, label in list(enumerate(words["class"]))[:: tries(12, 1)]:
         said = [words[kind][number % len(words[kind])] for kind in ("color", "material", "shape", "state", "style")]
@@ -186,7 +182,6 @@ def test_knolling_loads_nothing_of_the_drawn_worlds() -> None:
 
 
 def test_other_drawings_are_other_images_but_not_in_knolling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stored images of an older version are made again where drawings have changed."""
     spec = FormulaSpec.of(parse("(exists ?c (Is ?c 'cup'))"))
     items = {suite: Item(suite, "1", 1, "A cup.", spec) for suite in ("knolling", "natural")}
 

@@ -108,7 +108,6 @@ def test_every_option_is_a_rate() -> None:
 def test_short_prompts_are_remembered_and_long_ones_are_not(
     world: str, few: int, many: int, version: str | None
 ) -> None:
-    """The share of prompts that are remembered in full falls with the facts in them, whatever level that is."""
     remembered: list[tuple[int, bool]] = []
     for item in load(world, version)[:: tries(4, 1)]:
         facts = read_facts(item.prompt, world)

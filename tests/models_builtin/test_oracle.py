@@ -62,7 +62,6 @@ def test_what_no_image_can_show_is_refused() -> None:
 
 
 def test_what_is_not_proven_impossible_is_a_failure_not_a_refusal() -> None:
-    """No finite scene satisfies it, which trying scenes of up to so many objects cannot prove."""
     follows = "(exists ?b (and (Is ?b 'cup') (LeftOf ?a ?b) (LargerThan ?a ?b)))"
     answer = compose_solution(_request(FormulaSpec.of(parse(f"(forall ?a (implies (Is ?a 'cup') {follows}))"))))
     assert isinstance(answer, Failed)

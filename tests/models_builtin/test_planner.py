@@ -41,8 +41,6 @@ ONE_OF_EACH = [item for item in knolling() if int(item.id) % 200 == 3]
 
 
 class Scripted:
-    """A chat model that answers with whatever it is given, and keeps what it was asked."""
-
     name = "test/scripted"
     settings: Mapping[str, Setting] = {"temperature": 0}
     concurrency = 2

@@ -84,7 +84,6 @@ def test_the_scorer_returns_the_share_and_says_what_was_needed_and_found() -> No
 
 
 def test_the_best_object_is_the_one_with_the_closest_count() -> None:
-    """The plate with two cups to its left, not the first one, which has one."""
     scene = Scene.of(
         [
             *(SceneObject("plate", Box(x, 0, x + 50, 50)) for x in (200, 500)),
@@ -108,7 +107,6 @@ def test_a_count_that_holds_of_nothing_earns_nothing_while_what_is_asked_for_is_
 
 
 def test_a_count_about_an_object_of_the_wrong_class_earns_nothing() -> None:
-    """Two cups are left of the hammer; of a plate, there is none."""
     formula = "(exists ?p (and (Is ?p 'plate') (exactly 2 ?x (and (Is ?x 'cup') (LeftOf ?x ?p)))))"
     scene = cups(2, "hammer")
     assert prepare_formula(formula).share(scene) == 0.5
@@ -133,7 +131,6 @@ def test_equal_looking_objects_are_different_ones() -> None:
 
 
 def test_weights_that_would_overflow_give_one_score_for_the_formula() -> None:
-    """Shares are fine-grained: too many heavy clauses beside a count are refused, never wrong."""
     parts = " ".join(["(or (Is ?p 'a') (Is ?p 'b'))"] * 3000)
     formula = f"(exists ?p (and (exactly 1 ?x (LeftOf ?x ?p)) {parts}))"
     ready = prepare_formula(formula, weights={"condition": 1_000_000})

@@ -144,7 +144,6 @@ def somewhere(label: str, chance: random.Random) -> SceneObject:
 
 
 def sample() -> list[tuple[FormulaSpec, random.Random]]:
-    """Items of all levels, each with a chance of its own."""
     step = max(1, len(ITEMS) // tries(200, len(ITEMS)))
     return [(item.spec, random.Random(f"earned {item.id}")) for item in ITEMS[::step]]
 
@@ -174,7 +173,6 @@ def test_an_unrelated_object_never_raises_the_reward() -> None:
 
 
 def test_one_cup_in_the_middle_is_worth_nothing_and_an_honest_scene_much() -> None:
-    """It had two thirds of the reward of items with a forall."""
     cup = Scene.of([SceneObject("cup", Box(450, 450, 550, 550), "blue")])
     chosen = [item for item in ITEMS if "forall" in str(item.spec.formula)][:: tries(10, 1)]
     attacks, honest = [], []

@@ -48,7 +48,6 @@ def test_on_hard_instructions_it_agrees_with_playing_move_by_move(monkeypatch: p
 
 
 def test_all_pairs_at_once_are_those_of_the_rules() -> None:
-    """Ties and bounds are common on a coarse grid; numbers too large for an array are told in sets, as before."""
     chance = random.Random(7)
     for _ in range(40):
         scene = random_scene(chance, (1, 2, 5, 20))
@@ -64,7 +63,6 @@ def test_all_pairs_at_once_are_those_of_the_rules() -> None:
 
 
 def test_weights_choose_the_binding() -> None:
-    """A red object that is no cup, or a cup that is not red: what counts more is met."""
     scene = Scene.of([SceneObject("fork", Box(0, 0, 10, 10), "red"), SceneObject("cup", Box(0, 0, 10, 10), "blue")])
     asked = "(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))"
     assert best_binding(asked, scene).bindings == {"x": 1}
@@ -82,7 +80,6 @@ def test_what_was_prepared_serves_many_scenes() -> None:
 
 
 def disturbed(spec: FormulaSpec, chance: random.Random) -> Scene:
-    """The witness with some objects moved, recoloured or gone, and some more of the same classes."""
     assert spec.witness is not None
     objects = [obj for obj in spec.witness.objects if chance.random() < 0.9]
     objects += [

@@ -58,7 +58,6 @@ def score(which: int, formula: Formula, scene: Scene) -> Fraction:
 
 
 def existential_formula(chance: random.Random) -> Formula:
-    """Up to four objects, and claims about one or two of them, sometimes denied or as alternatives."""
     names = [f"v{number}" for number in range(chance.randint(1, 4))]
 
     def literal() -> Formula:
@@ -82,7 +81,6 @@ def existential_formula(chance: random.Random) -> Formula:
 
 
 def changed(scene: Scene, chance: random.Random) -> Scene:
-    """The scene with one or two objects moved, recoloured or taken for something else."""
     objects = list(scene.objects)
     for _ in range(chance.randint(1, 2)):
         number = chance.randrange(len(objects))
@@ -103,7 +101,6 @@ def changed(scene: Scene, chance: random.Random) -> Scene:
 def test_it_is_the_game_over_the_clauses_and_1_if_and_only_if_the_formula_holds(
     seed: int, depth: int, which: int
 ) -> None:
-    """For any formula: every connective, alternating quantifiers, strict foralls; also in the empty scene."""
     chance = random.Random(seed)
     formula, scene = random_formula(chance, depth), random_scene(chance, (0, 1, 2, 3, 3))
     parts = components(formula, WEIGHTS[which])
@@ -135,7 +132,6 @@ def test_for_existential_formulas_it_is_the_best_of_all_bindings(seed: int, whic
 @settings(max_examples=tries(40, 100), deadline=None)
 @given(st.integers(), BOTH)
 def test_a_repair_raises_the_score_of_an_existential_formula_by_at_least_its_weight(seed: int, which: int) -> None:
-    """A repair: the scene changes so that, for the objects picked before, one more clause earns and none stops to."""
     chance = random.Random(seed)
     formula, scene = existential_formula(chance), random_scene(chance, (2, 3, 4))
     before = scored(which, formula, scene)
@@ -154,7 +150,6 @@ def test_a_repair_raises_the_score_of_an_existential_formula_by_at_least_its_wei
 
 
 def test_there_are_repairs_among_random_changes() -> None:
-    """So that the test above does not pass because nothing ever happens."""
     repaired = 0
     for seed in range(60):
         chance = random.Random(seed)
@@ -177,7 +172,6 @@ def test_another_object_never_lowers_the_score_of_an_existential_formula(seed: i
 @settings(max_examples=tries(40, 100), deadline=None)
 @given(st.integers(), st.integers(1, 4), BOTH)
 def test_where_no_clause_stops_to_hold_for_any_objects_no_score_falls(seed: int, depth: int, which: int) -> None:
-    """For any formula, also with foralls: what holds for some objects goes on holding for them."""
     chance = random.Random(seed)
     formula, scene = random_formula(chance, depth), random_scene(chance, (1, 2, 3))
     parts = components(formula, WEIGHTS[which])
@@ -216,13 +210,11 @@ def scores_of(formula: str, *scenes: Sequence[SceneObject]) -> list[float | None
 
 
 def test_with_a_forall_another_object_may_lower_the_score() -> None:
-    """As documented: a rule for all cups can be broken by a cup that was not there."""
     every = "(forall ?x (implies (Is ?x 'cup') (Has ?x 'red')))"
     assert scores_of(every, [obj("cup", "red")], [obj("cup", "red"), obj("cup", "blue")]) == [1, 0.5]
 
 
 def test_with_a_forall_a_repair_of_one_instance_alone_may_change_nothing() -> None:
-    """As documented: the worst instance counts, and there may be another that is as bad."""
     every = "(forall ?x (implies (Is ?x 'cup') (Has ?x 'red')))"
     worse, better, repaired = (
         [obj("cup", color) for color in colors] for colors in (("blue", "blue"), ("red", "blue"), ("red", "red"))

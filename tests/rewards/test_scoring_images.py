@@ -38,7 +38,6 @@ SCORER = Scorer()
 
 
 def earns_something(item: Item[Any]) -> bool:
-    """Whether the scene of the other item has some of what this one asks for, but not all."""
     [result] = SCORER.score_all([(ITEM.spec.witness, item)])
     return 0 < (result.score or 0) < 1
 
@@ -54,8 +53,6 @@ def png(image: Image.Image) -> bytes:
 
 @dataclass
 class Tensor:
-    """As much of a tensor of torch as is touched: numpy cannot read it before it is detached and made float."""
-
     values: Any
     steps: list[str] = field(default_factory=list)
     dtype: str = "torch.bfloat16"
@@ -141,7 +138,6 @@ def test_one_flat_colour_fails_as_it_does_in_runs() -> None:
 
 
 def test_rewards_agree_with_verdicts() -> None:
-    """For images and for the scenes that are seen in them; a verdict also counts clauses that are not earned."""
     for item in [*ITEMS, WRONG]:
         seen = ground_icons(SHOWN)
         assert isinstance(seen, Grounding)
@@ -265,8 +261,6 @@ def test_a_scene_that_does_not_tell_leaves_it_open() -> None:
 
 @dataclass
 class Faulty:
-    """A grounder that cannot look."""
-
     name: str = "test/faulty"
     settings: dict[str, Any] = field(default_factory=dict)
     concurrency: int = 1
@@ -286,8 +280,6 @@ def test_a_grounder_that_breaks_down_gives_no_score() -> None:
 
 @dataclass
 class Watched:
-    """A grounder that notes how many look at the same time."""
-
     name: str = "test/watched"
     settings: dict[str, Any] = field(default_factory=dict)
     concurrency: int = 2
@@ -379,7 +371,6 @@ def test_weights_that_would_break_a_promise_are_refused(weights: dict[str, float
 
 
 def test_a_published_text_that_is_no_formula_rewards_nothing() -> None:
-    """An empty formula holds in every image."""
     odd = Item("knolling", "7", 1, "A cup.", FormulaSpec(NO_FORMULA, unreadable="(and"))
     with pytest.raises(FormalimgError, match="nothing can be scored by item 7 of knolling: the published dsl"):
         SCORER.score_all([(SHOWN, odd)])

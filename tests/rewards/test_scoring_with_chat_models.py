@@ -25,7 +25,6 @@ QUESTIONS = {CAT.question: "yes", RED.question: "no"}
 
 
 def image() -> Image.Image:
-    """An image that a scripted model knows, and that is not one flat colour."""
     image = numbered(1).pil.copy()
     image.putpixel((0, 0), (255, 255, 255))
     return image
@@ -149,7 +148,6 @@ def test_the_style_of_an_image_that_shows_nothing_asked_for_earns_nothing() -> N
 
 @pytest.mark.parametrize(("count", "score"), [("exactly 2", 1 / 3), ("at-least 1", 1 / 3), ("at-most 2", 0)])
 def test_a_judge_who_sees_the_number_that_is_asked_for_sees_something(count: str, score: float) -> None:
-    """A count that needs objects and holds shows some; "at most two" holds of an image that shows none."""
     clauses = {f"({count} ?y (Is ?y 'cat'))": True, "(Is ?x 'dog')": False, "(HasColor ?x 'brown')": False}
 
     def sees_cats(asked: Asked) -> dict[str, object]:

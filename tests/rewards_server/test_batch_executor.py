@@ -15,8 +15,6 @@ THREAD = "formalimg-batches"
 
 
 class Gate:
-    """Work that waits at a gate for some numbers; keeps which numbers were done, and by which thread."""
-
     def __init__(self, *closed: int) -> None:
         self.open, self.reached = threading.Event(), threading.Event()
         self.done: dict[int, str] = {}

@@ -36,8 +36,6 @@ print(*seen, os.read(read, 9).decode(), client.about()["port"])
 
 @contextmanager
 def telling_ports() -> Iterator[str]:
-    """A server that keeps connections, and tells from which port it is asked."""
-
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -62,7 +60,6 @@ def telling_ports() -> Iterator[str]:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_process_never_uses_the_connections_of_the_one_it_came_from() -> None:
-    """Else requests run into each other, and an image may get the reward of another."""
     with telling_ports() as url:
         found = subprocess.run([sys.executable, "-c", _FORKS, url], capture_output=True, text=True, timeout=60)
     before, child, after = found.stdout.split()

@@ -25,7 +25,6 @@ LONG = {"formula": "(exists ?x (Is ?x 'cup'))"}
 
 
 def numbers(port: int) -> str:
-    """What the server tells of itself."""
     with connected(port) as connection:
         connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
         return until_closed(connection).decode()

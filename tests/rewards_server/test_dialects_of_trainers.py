@@ -51,8 +51,6 @@ def sent(port: int, method: str, path: str, data: object = None) -> tuple[int, A
 
 
 class FlowFactoryClient:
-    """Asks for the health once, then posts prompts and images; an error in the answer ends the training."""
-
     def __init__(self, port: int) -> None:
         self.port = port
         assert sent(port, "GET", "/health")[0] == 200
@@ -75,8 +73,6 @@ class FlowFactoryClient:
 
 
 class UniRLClient:
-    """Posts requests with their identities, and takes only finite numbers for rewards."""
-
     def __init__(self, port: int, required: list[str]) -> None:
         self.port, self.required = port, required
         status, health = sent(port, "GET", "/health")

@@ -49,7 +49,6 @@ def port() -> Iterator[int]:
 
 
 def trickle(connection: socket.socket, data: bytes, pause: float) -> bytes:
-    """Send byte by byte until the other side has had enough; what it said."""
     connection.settimeout(pause)
     for byte in data:
         try:

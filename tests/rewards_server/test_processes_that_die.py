@@ -27,7 +27,6 @@ def _image() -> LoadedImage:
 
 
 def test_an_image_is_looked_at_again_and_the_others_end_too() -> None:
-    """A server waits for all of them when it is told to end: one that is left behind would keep it for ever."""
     image, before = _image(), set(multiprocessing.active_children())
     grounder = ProcessGrounder("builtin/icons", 2)
     try:

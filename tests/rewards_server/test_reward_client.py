@@ -71,7 +71,6 @@ def test_what_the_server_refuses_is_told(server: str) -> None:
 
 
 def test_mistakes_are_told_by_their_place_among_all_that_was_given(server: str) -> None:
-    """Not by that in the request, which begins anew with each batch and leaves out what has no image."""
     images, items = [None, *[CUP] * 9], [RED_CUP] * 10
     wrong: list[TaskLike] = [*items[:7], "(Is", *items[8:]]
     with RewardClient(server, batch=3) as client:
@@ -148,8 +147,6 @@ def test_a_busy_server_is_asked_again_when_it_says(monkeypatch: pytest.MonkeyPat
 
 
 class _scripted:  # noqa: N801  (used as a word)
-    """A server that says what it was told to, one answer after the other."""
-
     def __init__(self, answers: list[tuple[int, dict[str, str]]]) -> None:
         left = list(answers)
 
@@ -189,7 +186,6 @@ class _scripted:  # noqa: N801  (used as a word)
 
 
 def test_a_server_that_takes_too_long_is_not_asked_twice() -> None:
-    """It may be at work still, and judges may cost money."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = RewardClient(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.3)
         with pytest.raises(ServerError, match=r"no answer in 0\.3 seconds"):

@@ -27,7 +27,6 @@ from tests.support.scripted_chat import ScriptedChat, numbered
 
 @pytest.fixture(autouse=True, scope="module")
 def _items_are_loaded() -> None:
-    """So that no example of a property takes longer for it."""
     server()
 
 

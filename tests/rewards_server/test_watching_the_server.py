@@ -16,7 +16,6 @@ SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="[^"\\\n]*",?)*)\})? ([0-9.e+-]+)
 
 
 def parsed(text: str) -> dict[tuple[str, str], float]:
-    """The samples; every line must be one, or a comment of the two kinds there are, and each is announced before."""
     found, known = {}, set[str]()
     assert text.endswith("\n")
     for line in text.splitlines():

@@ -27,7 +27,6 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def example(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return the `main` of an example, with few items, so that none waits for all of them to be loaded."""
     monkeypatch.setattr("formalimg.load", lambda _: knolling())
     for name in (settings.URL, settings.TOKEN, settings.MISSING):
         monkeypatch.delenv(name, raising=False)

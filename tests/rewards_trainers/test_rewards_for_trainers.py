@@ -114,8 +114,6 @@ def test_items_are_found_by_their_prompts_where_rows_name_none() -> None:
 
 
 class Bomb:
-    """Runs code as soon as it is unpickled by a reader that calls what a pickle names."""
-
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return (exec, ("raise SystemExit('unpickled')",))
 
