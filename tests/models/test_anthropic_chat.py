@@ -7,16 +7,14 @@ import json
 import pytest
 from pydantic import BaseModel, Field
 
-from formalimg.errors import FormalimgError
-from formalimg.models.base import Answered, CallError, Completion, Unanswered, Usage
+from formalimg.models.base import Answered, Completion, Usage
 from formalimg.models.providers.anthropic import AnthropicChat, open_anthropic_chat
-from tests.support.loopback import Asked, Fault, Loopback, scripted
+from tests.support.loopback import Asked, Loopback, scripted
 from tests.support.remote_models import CONVERSATION, IMAGE, PLANTED, wait_for
 
 pytestmark = pytest.mark.usefixtures("stand_alone")
 
 NAME = "claude-sonnet-5"
-SCHEMA = {"type": "object", "properties": {"seen": {"type": "boolean"}}, "required": ["seen"]}
 
 
 class Seen(BaseModel):
@@ -70,16 +68,6 @@ def test_a_schema_is_sent_in_the_form_that_is_understood_there() -> None:
     assert not {"minimum", "maximum"} & form["schema"]["properties"]["how_sure"].keys()
 
 
-def test_a_model_that_knows_no_schemas_is_asked_in_words_from_then_on() -> None:
-    with Loopback(reply=_seen, faults=scripted(["no schema"])) as server:
-        provider = _provider(server)
-        assert wait_for(provider.complete(CONVERSATION, SCHEMA)).ended == "stop"
-        assert not provider.supports_schema
-        wait_for(provider.complete(CONVERSATION, SCHEMA))
-    assert ["output_config" in came.json for came in server.requests] == [True, False, False]
-    assert json.dumps(SCHEMA) in server.requests[1].json["messages"][-1]["content"][-1]["text"]
-
-
 def test_options_are_sent_and_on_record() -> None:
     options = {"max_tokens": "99", "temperature": "0.5", "effort": "low", "thinking": "2048", "extra.top_k": "5"}
     with Loopback(reply=_seen) as server:
@@ -98,64 +86,3 @@ def test_options_are_sent_and_on_record() -> None:
 def test_how_an_answer_ended_is_told(fault: str, ended: str) -> None:
     with Loopback(reply=_seen, faults=scripted([fault])) as server:
         assert _complete(server).ended == ended
-
-
-@pytest.mark.parametrize(
-    ("fault", "expected"),
-    [
-        ("429", "busy"),
-        ("529", "busy"),
-        ("500", "unavailable"),
-        ("503", "unavailable"),
-        ("hang", "unavailable"),
-        ("reset", "unavailable"),
-        ("empty", "wrong"),
-        ("html", "wrong"),
-        ("truncated", "wrong"),
-        ("schema", "wrong"),
-        ("no text", "wrong"),
-        ("400", "rejected"),
-        ("413", "rejected"),
-    ],
-)
-def test_faults(fault: str, expected: str) -> None:
-    with Loopback(faults=scripted([fault])) as server, pytest.raises(CallError) as caught:
-        _complete(server)
-    assert (caught.value.kind, len(server.requests)) == (expected, 1)
-    assert caught.value.usage == (Usage(100, 20) if fault == "no text" else Usage())
-
-
-def test_the_wish_to_be_left_alone_is_passed_on() -> None:
-    with Loopback(faults=scripted([Fault("429", retry_after="12")])) as server, pytest.raises(CallError) as caught:
-        _complete(server)
-    assert caught.value.retry_after == 12
-
-
-@pytest.mark.parametrize(
-    ("fault", "said"),
-    [
-        (Fault("401", message="invalid x-api-key"), "check ANTHROPIC_API_KEY"),
-        (Fault("404", message="model: claude-nobody"), "does not know anthropic/claude"),
-        (Fault("400", message="Your credit balance is too low to access the API"), "out of money"),
-    ],
-)
-def test_what_no_call_can_mend_ends_the_run_with_advice(fault: Fault, said: str) -> None:
-    with Loopback(faults=scripted([fault])) as server, pytest.raises(FormalimgError, match=said):
-        _complete(server)
-
-
-@pytest.mark.parametrize(("faults", "kind"), [(["refusal"], "refused"), (["length"] * 2, "unreadable")])
-def test_what_cannot_be_answered_says_why(faults: list[str], kind: str) -> None:
-    with Loopback(reply=_seen, faults=scripted(faults)) as server:
-        model = open_anthropic_chat(NAME, {"base_url": server.url, "parse_retries": "1", "initial_backoff": "0"})
-        reply = wait_for(model.ask(CONVERSATION, Seen))
-    assert isinstance(reply, Unanswered)
-    assert reply.kind == kind
-    assert len(server.requests) == len(faults)
-
-
-def test_a_fault_that_passes_leaves_no_trace() -> None:
-    with Loopback(reply=_seen, faults=scripted(["529", "reset", "html"])) as server:
-        model = open_anthropic_chat(NAME, {"base_url": server.url, "initial_backoff": "0", "max_attempts": "4"})
-        assert isinstance(wait_for(model.ask(CONVERSATION, Seen)), Answered)
-    assert len(server.requests) == 4

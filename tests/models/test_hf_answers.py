@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Answered, CallError, Completion, Reply, Unanswered, Usage
+from formalimg.models.base import Answered, Completion, Reply, Usage
 from formalimg.models.options import Options
 from formalimg.models.providers.hf import HfChat, open_hf_chat, open_hf_client
 from formalimg.types import Setting
@@ -108,17 +108,6 @@ def test_endpoints_are_not_left_to_their_small_limits() -> None:
     assert (server.requests[0].json["max_tokens"], server.requests[0].json["temperature"]) == (4096, 0.0)
 
 
-def test_a_server_without_schemas_is_asked_in_words_from_then_on() -> None:
-    with _server("no schema", "no schema", "no schema") as server:
-        model = open_hf_chat(MODEL, {"base_url": server.url, "max_attempts": "1", "cache": "off"})
-        first, second = (wait_for(model.ask(CONVERSATION, Seen)) for _ in range(2))
-    assert isinstance(first, Answered)
-    assert isinstance(second, Answered)
-    assert first.served["schema"] == "none"
-    assert ['\\"cup\\"' in came.body.decode() for came in server.requests] == [False, True, True]
-    assert ["response_format" in came.json for came in server.requests] == [True, False, False]
-
-
 @pytest.mark.parametrize(
     ("fault", "ended", "text"),
     [("length", "length", '{"cup"'), ("refusal", "refusal", "I cannot help with that."), ("filter", "refusal", "")],
@@ -127,24 +116,6 @@ def test_how_an_answer_ended_is_told_apart(fault: str, ended: str, text: str) ->
     with _server(fault) as server:
         completion = _complete(server)
     assert (completion.ended, completion.text, completion.usage) == (ended, text, Usage(100, 20))
-
-
-@pytest.mark.parametrize("fault", ["no text", "schema", "number", "empty", "html", "truncated"])
-def test_an_answer_without_words_is_wrong(fault: str) -> None:
-    with _server(fault) as server, pytest.raises(CallError) as raised:
-        _complete(server)
-    assert raised.value.kind == "wrong"
-    assert raised.value.usage == (Usage(100, 20) if fault == "no text" else Usage())
-
-
-@pytest.mark.parametrize(
-    ("fault", "kind"), [("refusal", "refused"), ("length", "unreadable"), ("500", "failed"), ("html", "failed")]
-)
-def test_no_answer_is_never_a_guess(fault: str, kind: str) -> None:
-    with _server(fault) as server:
-        reply = _ask(server)
-    assert isinstance(reply, Unanswered)
-    assert reply.kind == kind
 
 
 def test_the_router_wants_a_key_of_hugging_face(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, Refused
 from formalimg.models.providers.hf import open_hf_images
 from tests.support.loopback import Fault, Loopback, Wish, scripted
 from tests.support.loopback.hf import HF
-from tests.support.loopback.images import animated, painted, plain
+from tests.support.loopback.images import painted
 from tests.support.remote_models import IMAGE, answers, request, stand_alone
 
 PLANTED_TOKEN = "hf_planted0a1b2c3d4e5f6789wxyz"
@@ -76,65 +75,10 @@ def test_size_and_seed_can_be_kept_back(reference: bytes | None) -> None:
     assert server.requests[0].json["parameters"].keys() <= {"prompt"}
 
 
-@pytest.mark.parametrize(
-    ("fault", "expected"), [("tiny", plain(2, (255, 0, 0))), ("animated", animated())], ids=["tiny", "animated"]
-)
-def test_odd_images_are_handed_on_as_they_came(fault: str, expected: bytes) -> None:
-    with _server(fault) as server:
-        answer = _answer(server)
-    assert isinstance(answer, Generated)
-    assert answer.data == expected
-
-
-@pytest.mark.parametrize("fault", ["text", "gif", "empty", "html"])
-def test_what_is_no_image_is_wrong_and_asked_for_again(fault: str) -> None:
-    with _server(fault, None, fault) as server:
-        assert isinstance(_answer(server, max_attempts="2", initial_backoff="0"), Generated)
-        failed = _answer(server)
-    assert isinstance(failed, Failed)
-    assert failed.reason.startswith("wrong: ")
-
-
 def test_a_cut_image_is_handed_on_or_wrong_but_never_made_up() -> None:
     with _server("truncated") as server:
         answer = _answer(server)
     assert isinstance(answer, Failed) or (isinstance(answer, Generated) and EXPECTED.startswith(answer.data))
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Fault("422", code="content_policy_violation", message="The content could not be processed."),
-        Fault("400", message="NSFW content detected. Try another prompt."),
-    ],
-)
-def test_a_content_filter_is_a_refusal_and_not_asked_again(fault: Fault) -> None:
-    with _server(fault) as server:
-        answer = _answer(server, max_attempts="3")
-    assert isinstance(answer, Refused)
-    assert len(server.requests) == 1
-
-
-def test_a_model_can_be_used_in_one_event_loop_after_another() -> None:
-    with _server() as server:
-        model = open_hf_images(MODEL, {"base_url": server.url, "max_attempts": "1"})
-        for _ in range(3):
-            assert [type(answer) for answer in answers(model, [request()])] == [Generated]
-
-
-def test_unknown_options_are_refused_with_those_that_are_known() -> None:
-    with pytest.raises(FormalimgError, match=r"no option 'steps'.*extra\.….*num_inference_steps.*provider"):
-        open_hf_images(MODEL, {"steps": "30"})
-
-
-def test_a_missing_key_is_noticed_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HF_TOKEN")
-    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
-    with pytest.raises(FormalimgError, match="set HF_TOKEN"):
-        open_hf_images(MODEL, {})
-    with _server() as server:
-        assert isinstance(_answer(server), Generated), "an endpoint of one's own may want no key"
-    assert "authorization" not in server.requests[0].headers
 
 
 def test_whoever_has_logged_in_needs_no_variable(monkeypatch: pytest.MonkeyPatch) -> None:

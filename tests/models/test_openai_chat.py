@@ -7,10 +7,10 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models.base import Answered, CallError, Message, Unanswered, Usage
+from formalimg.models.base import Answered, Usage
 from formalimg.models.providers.openai import OpenAIChat, open_openai_chat
 from formalimg.models.providers.sdk import connect_openai
-from tests.support.loopback import Asked, Fault, Loopback, scripted
+from tests.support.loopback import Asked, Loopback, scripted
 from tests.support.remote_models import CONVERSATION, IMAGE, wait_for
 
 pytestmark = pytest.mark.usefixtures("stand_alone")
@@ -64,30 +64,6 @@ def test_the_form_of_the_answer_is_told_in_the_chosen_way(way: str, sent: object
         wait_for(provider.complete(CONVERSATION, SCHEMA))
     assert server.requests[0].json.get("response_format") == sent
     assert provider.supports_schema == (way == "json_schema")
-
-
-def test_a_server_that_knows_no_schemas_is_asked_in_words_from_then_on() -> None:
-    with Loopback(reply=_seen, faults=scripted(["no schema", None])) as server:
-        provider = _provider(server)
-        completion = wait_for(provider.complete(CONVERSATION, SCHEMA))
-        assert completion.text == '{"seen": true}'
-        assert not provider.supports_schema
-        wait_for(provider.complete(CONVERSATION, SCHEMA))
-    first, again, later = (came.json for came in server.requests)
-    assert "response_format" in first
-    assert "response_format" not in again
-    assert "response_format" not in later
-    assert json.dumps(SCHEMA) in again["messages"][-1]["content"][-1]["text"]
-
-
-def test_other_rejections_do_not_make_it_give_up_schemas() -> None:
-    with Loopback(faults=scripted([Fault("400", message="the prompt is too long")])) as server:
-        provider = _provider(server)
-        with pytest.raises(CallError) as caught:
-            wait_for(provider.complete(CONVERSATION, SCHEMA))
-    assert caught.value.kind == "rejected"
-    assert provider.supports_schema
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -155,24 +131,3 @@ def test_a_question_is_answered_in_the_wanted_form() -> None:
     assert isinstance(reply, Answered)
     assert reply.value == Seen(seen=True)
     assert server.requests[0].json["response_format"]["json_schema"]["schema"]["additionalProperties"] is False
-
-
-@pytest.mark.parametrize(
-    ("faults", "kind"),
-    [
-        (["refusal"], "refused"),
-        (["filter"], "refused"),
-        (["length"] * 3, "unreadable"),
-        (["500"] * 2, "failed"),
-        ([Fault("400", code="invalid_prompt")], "refused"),
-        ([Fault("400", message="too long")], "failed"),
-    ],
-)
-def test_what_cannot_be_answered_says_why(faults: list[str | Fault], kind: str) -> None:
-    options = {"max_attempts": "2", "initial_backoff": "0", "parse_retries": "2", "timeout": "5"}
-    with Loopback(reply=_seen, faults=scripted(faults)) as server:
-        model = open_openai_chat("gpt-4.1", {**options, "base_url": f"{server.url}/v1"})
-        reply = wait_for(model.ask([Message("user", ("Well?",))], Seen))
-    assert isinstance(reply, Unanswered)
-    assert reply.kind == kind
-    assert len(server.requests) == len(faults)

@@ -6,13 +6,12 @@ import base64
 
 import pytest
 
-from formalimg.errors import FormalimgError
 from formalimg.models.base import Generated, Refused, Usage
 from formalimg.models.provider_models import ImageCompletion
 from formalimg.models.providers.openai import OpenAIImages, open_openai_images, read_image
 from formalimg.models.providers.sdk import connect_openai
 from tests.support.loopback import Loopback, Wish, scripted
-from tests.support.loopback.images import animated, painted, plain
+from tests.support.loopback.images import painted
 from tests.support.remote_models import IMAGE, PLANTED, answers, request, wait_for
 
 pytestmark = pytest.mark.usefixtures("stand_alone")
@@ -96,12 +95,6 @@ def test_an_image_may_come_as_a_data_address() -> None:
     assert wait_for(read_image(None, address, 5)) == IMAGE
 
 
-@pytest.mark.parametrize(("fault", "expected"), [("tiny", plain(2, (255, 0, 0))), ("animated", animated())])
-def test_odd_images_are_handed_on_as_they_came(fault: str, expected: bytes) -> None:
-    with Loopback(faults=scripted([fault])) as server:
-        assert _paint(server).data == expected
-
-
 def test_a_revised_prompt_is_on_record() -> None:
     with Loopback() as server:
         assert _paint(server, "dall-e-3").served["revised_prompt"] == "A red cup. In detail."
@@ -155,13 +148,6 @@ def test_a_model_that_takes_words_only_says_so() -> None:
     assert server.requests == []
 
 
-def test_a_model_can_be_used_in_one_event_loop_after_another() -> None:
-    with Loopback() as server:
-        model = open_openai_images("gpt-image-1", {"base_url": f"{server.url}/v1", "max_attempts": "1"})
-        for _ in range(3):
-            assert [type(answer) for answer in answers(model, [request()])] == [Generated]
-
-
 @pytest.mark.parametrize("form", ["images", "parts", "markdown", "address", "bare"])
 def test_the_image_is_found_in_every_form(form: str) -> None:
     with Loopback() as server:
@@ -198,8 +184,3 @@ def test_words_and_refusals_are_refusals() -> None:
         "I cannot help with that.",
         "the server's filter stopped the answer",
     ]
-
-
-def test_options_of_the_images_interface_are_refused() -> None:
-    with pytest.raises(FormalimgError, match=r"quality of openai/any is not for api=chat: give extra.quality=…"):
-        open_openai_images("any", {"base_url": "http://127.0.0.1:9/v1", "api": "chat", "quality": "low"})

@@ -61,19 +61,6 @@ def test_random_formulas_have_the_shares_of_the_game_played_out(monkeypatch: pyt
     assert between > number
 
 
-def test_instructions_have_the_shares_of_their_scenes_one_by_one() -> None:
-    between = 0
-    for number, item in enumerate([item for item in load("knolling") if item.level in (4, 7, 10)][::30]):
-        chance = random.Random(number)
-        scenes = [disturbed(item.spec, chance) for _ in range(5)]
-        scenes += [Scene.of([]), Scene.of(scenes[0].objects[:1]), Scene.of(scenes[1].objects[::2])]
-        ready = prepare_formula(item.spec.formula, credit="earned")
-        found = ready.shares(scenes)
-        assert found == [ready.share(scene) for scene in scenes]
-        between += sum(0 < value < 1 for value in found if isinstance(value, float))
-    assert between > 20
-
-
 def test_most_instructions_are_scored_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     items = [item for item in load("knolling") if item.level == 10][::20]
     alone = 0

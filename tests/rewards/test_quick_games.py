@@ -9,7 +9,7 @@ import pytest
 from formalimg import load
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.logic.soft_score import minimax
-from formalimg.logic.soft_score.best_binding import best_binding, prepare_formula
+from formalimg.logic.soft_score.best_binding import best_binding
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.rules import BINARY_RULES
 from formalimg.scenes.scene import Scene
@@ -70,13 +70,6 @@ def test_weights_choose_the_binding() -> None:
     assert (by_color.bindings, by_color.share) == ({"x": 0}, 0.75)
     by_class = best_binding(asked, scene, weights={"object": 3, "attribute": 2})
     assert (by_class.bindings, by_class.share) == ({"x": 1}, 0.6)
-
-
-def test_what_was_prepared_serves_many_scenes() -> None:
-    asked = prepare_formula("(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))")
-    for color, share in [("red", 1), ("blue", 0.5), ("red", 1)]:
-        assert asked.best_binding(Scene.of([SceneObject("cup", Box(0, 0, 10, 10), color)])).share == share
-    assert asked.best_binding(Scene.of([])).share == 0
 
 
 def disturbed(spec: FormulaSpec, chance: random.Random) -> Scene:

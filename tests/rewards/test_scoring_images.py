@@ -260,25 +260,6 @@ def test_a_scene_that_does_not_tell_leaves_it_open() -> None:
 
 
 @dataclass
-class Faulty:
-    name: str = "test/faulty"
-    settings: dict[str, Any] = field(default_factory=dict)
-    concurrency: int = 1
-
-    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        raise ValueError("out of order")
-
-
-def test_a_grounder_that_breaks_down_gives_no_score() -> None:
-    [found] = Scorer(Faulty()).score_all([(SHOWN, ITEM)])
-    assert (found.score, found.unscored, found.reason) == (
-        None,
-        "judge failed",
-        "judge failed: ValueError: out of order",
-    )
-
-
-@dataclass
 class Watched:
     name: str = "test/watched"
     settings: dict[str, Any] = field(default_factory=dict)

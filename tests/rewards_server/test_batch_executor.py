@@ -40,29 +40,6 @@ def an_executor(work: Callable[[int], int]) -> Iterator[BatchExecutor[int, int]]
     executor.close()
 
 
-def test_everyone_gets_what_is_theirs_in_the_order_in_which_they_came() -> None:
-    work = Gate()
-
-    async def ask() -> list[int]:
-        with an_executor(work) as executor:
-            return await asyncio.gather(*map(executor.submit, range(100)))
-
-    assert asyncio.run(ask()) == [2 * number for number in range(100)]
-    assert [*work.done] == [*range(100)]
-    assert all(map(work.by_the_executor, range(100)))
-
-
-def test_a_failure_reaches_only_whoever_caused_it() -> None:
-    async def ask() -> list[int | BaseException]:
-        with an_executor(Gate()) as executor:
-            return await asyncio.gather(*map(executor.submit, (1, -2, 3)), return_exceptions=True)
-
-    first, failed, last = asyncio.run(ask())
-    assert (first, last) == (2, 6)
-    assert isinstance(failed, ValueError)
-    assert str(failed) == "no work for -2"
-
-
 def test_long_work_holds_up_neither_those_before_it_nor_those_behind_it() -> None:
     work = Gate(2)
 

@@ -201,11 +201,6 @@ def test_what_no_trainer_sends_is_refused_in_one_line(path: str, data: object, s
     assert said in answer.json()["error"]
 
 
-def test_a_server_that_is_starting_says_so_to_trainers() -> None:
-    answer = visitor().get("/health")  # its application is not started
-    assert (answer.status_code, answer.json()["status"]) == (503, "starting")
-
-
 def test_trainers_that_know_an_address_and_no_headers_send_the_token_as_password() -> None:
     server = visitor(token=TOKEN)
     for user, password, status in (("any", TOKEN, 200), ("", TOKEN, 200), (TOKEN, "", 401), ("any", TOKEN[:-1], 401)):

@@ -17,7 +17,7 @@ from formalimg import FormalimgError, parse
 from formalimg.drawing.icon_scene import draw
 from formalimg.rewards.inputs import StyledScene
 from formalimg.rewards.result import PairError
-from formalimg.rewards.reward_functions import reward, reward_function
+from formalimg.rewards.reward_functions import reward
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.client import RewardClient, ServerError
 from formalimg.rewards.server.request_body import Limits
@@ -97,14 +97,6 @@ def test_scenes_are_read_as_a_scorer_reads_them(server: str) -> None:
     found = RewardClient(server).score_all(pairs)
     assert found == Scorer().score_all(pairs)
     assert [one.score for one in found] == [None] * 3 + [0.5] * 3
-
-
-def test_parts_can_be_left_out(server: str) -> None:
-    with RewardClient(server) as client:
-        [full], [bare] = (client.score([CUP], [RED_CUP], parts=parts) for parts in (True, False))
-        assert (len(full.parts), bare) == (2, full.without_parts())
-        rewards = reward_function(client, parts=False)
-        assert rewards([CUP], [""], [RED_CUP]).details["parts"] == [[]]
 
 
 def test_large_images_are_sent_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

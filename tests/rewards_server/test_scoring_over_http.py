@@ -76,17 +76,6 @@ def test_images_come_as_base64_as_files_and_beside_scenes() -> None:
     assert server().post("/v1/score", files=both).json()["results"] == expected[:1]
 
 
-def test_what_nobody_can_score_has_no_score_and_a_reason() -> None:
-    broken = base64.b64encode(b"no image").decode()
-    answer = server().post("/v1/score", json=asked({"base64": broken}, {"scene": {"objects": None}}, {"scene": CUP}))
-    assert answer.status_code == 200
-    first, second, third = answer.json()["results"]
-    assert first["score"] is first["passed"] is second["score"] is None
-    assert first["reason"].startswith("unreadable image")
-    assert second["unscored"] == "not understood"
-    assert (third["score"], third["passed"]) == (0.5, False)
-
-
 def test_questions_go_to_the_judge() -> None:
     judge = QuestionJudge(ScriptedChat({1: NOTHING}, answers_by({CAT.question: "yes", RED.question: "no"})))
     image = numbered(1).pil.copy()

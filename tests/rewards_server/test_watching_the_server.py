@@ -54,13 +54,6 @@ def test_numbers_can_be_read_and_add_up() -> None:
     assert found["process_resident_memory_bytes", ""] > 10_000_000
 
 
-def test_health_and_readiness() -> None:
-    with visitor() as server:  # which starts and ends the application
-        assert server.get("/healthz").text == "ok\n"
-        assert server.get("/readyz").status_code == 200
-    assert visitor().get("/readyz").status_code == 503  # it was never started
-
-
 def test_what_shapes_rewards_can_be_asked_for() -> None:
     plain, weighed = (visitor(Scorer(weights=weights)).get("/v1/about").json() for weights in ({}, {"relation": 2}))
     assert plain["formalimg"] == "1.2.3"
