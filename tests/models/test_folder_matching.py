@@ -61,8 +61,8 @@ REPOSITORY = "0.json README.md " + " ".join(
 )
 GENEVAL = {"00000/samples/0000.png": 0, "00001/samples/0000.png": 0}
 ABC = {"a.png": 0, "b.png": 0, "c.png": 0}
-MAP = {"layout": "map", "inside": "map.json"}
-META = {"layout": "imagefolder"}
+MAP: Any = {"layout": "map", "inside": "map.json"}
+META: Any = {"layout": "imagefolder"}
 
 MATCHES: dict[str, Match] = {
     **{
