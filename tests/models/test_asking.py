@@ -102,15 +102,6 @@ def test_who_cannot_be_held_to_a_schema_is_told_it() -> None:
     assert "{schema}" not in words
 
 
-def test_a_provider_that_says_nothing_of_schemas_is_held_to_them() -> None:
-    talker = Talker([YES])
-    del talker.supports_schema
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delattr(Talker, "supports_schema")
-        assert isinstance(_reply(talker), Answered)
-    assert talker.asked[0][0] == MESSAGES
-
-
 def test_the_form_is_told_to_whoever_speaks_last_for_the_user() -> None:
     messages = (Message("user", ("a",)), Message("assistant", ("b",)), Message("user", ("c",)))
     shown = with_format(messages, {"x": 1})
@@ -168,17 +159,6 @@ def test_what_was_paid_for_an_answer_without_words_is_counted() -> None:
     never = _reply(Talker([TALK, silence]), cache=False)
     assert never == Unanswered("failed", "wrong: no text", "It does.", Usage(60, 30), never.cost)
     assert never.cost == pytest.approx(3 * COST)
-
-
-def test_an_unknown_price_makes_the_sum_unknown() -> None:
-    reply = _reply(Talker([TALK, YES], name="openai/unheard-of"))
-    assert isinstance(reply, Answered)
-    assert (reply.cost, reply.usage) == (None, Usage(40, 20))
-
-
-def test_what_can_never_succeed_ends_the_run() -> None:
-    with pytest.raises(FormalimgError, match="no such model"):
-        _reply(Talker([FormalimgError("there is no such model")]))
 
 
 @pytest.mark.parametrize(

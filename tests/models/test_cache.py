@@ -18,12 +18,10 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import Answered, Attachment, CallError, Completion, Message, Reply, Unanswered, Usage
 from formalimg.models.cache import AnswerCache, cache_folder, cache_key
 from formalimg.models.provider_models import build_chat_model
-from formalimg.models.registry import open_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.types import Setting
 from tests.models.test_asking import MESSAGES, TALK, YES, Talker, Verdict
 from tests.support.hostile_databases import SCHEMAS, VALUES, HostileEdit, apply_edit, change_schema, corrupt
-from tests.support.loopback import Loopback
 from tests.support.remote_models import stand_alone
 from tests.support.sizes import only_in_full
 
@@ -181,14 +179,6 @@ def test_a_folder_that_cannot_be_made_says_how_to_go_on(tmp_path: Path, monkeypa
         _ask(Talker([YES]))
 
 
-def test_a_memory_that_fails_later_does_not_cost_the_answer(folder: Path) -> None:
-    memory = AnswerCache(folder)
-    with sqlite3.connect(folder / "answers.sqlite") as connection:
-        connection.execute("DROP TABLE answers")
-    memory.put("question", Completion("answer"))
-    assert memory.get("question") is None
-
-
 def test_the_folder_is_the_systems_own_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("FORMALIMG_CACHE")
     monkeypatch.setattr("sys.platform", "linux")
@@ -325,26 +315,3 @@ def test_whoever_is_cancelled_cancels_nobody_else(cancelled: int) -> None:
     replies = asyncio.run(work())
     assert isinstance(replies.pop(cancelled), asyncio.CancelledError)
     assert [type(reply) for reply in replies] == [Answered, Answered]
-
-
-def test_without_a_cache_each_is_asked() -> None:
-    async def work() -> None:
-        talker = SlowTalker()
-        asked = _ask_at_once(talker, cache=False)
-        await talker.next_call(3)
-        for call in talker.calls:
-            call.set_result(HOLDS)
-        await asyncio.gather(*asked)
-
-    asyncio.run(work())
-
-
-def test_a_server_hears_twenty_equal_questions_once() -> None:
-    async def work(url: str) -> list[Reply[Holds]]:
-        model = open_chat_model("openai/gpt-4o", {"base_url": f"{url}/v1"})
-        return await asyncio.gather(*(model.ask(QUESTION, Holds) for _ in range(20)))
-
-    with Loopback(reply=lambda asked: '{"holds": true}', latency=0.05) as server:
-        replies = asyncio.run(work(server.url))
-    assert [type(reply) for reply in replies] == [Answered] * 20
-    assert len(server.requests) == 1

@@ -21,7 +21,6 @@ from formalimg.models.providers.http import (
     download_image,
     json_object,
     one_line,
-    plain_fields,
     read_usage,
     retry_after,
 )
@@ -143,13 +142,6 @@ def test_numbers_are_counted_and_nothing_else() -> None:
         assert read_usage(counts, ["a", wrong], ["b"], images=1) == Usage(images=1)
 
 
-def test_only_plain_values_are_told() -> None:
-    assert plain_fields({"a": "x", "b": 1, "c": None, "d": [1], "e": {"f": 1}}, "a", "b", "c", "d", "e", "g") == {
-        "a": "x",
-        "b": 1,
-    }
-
-
 def test_pages_are_not_quoted() -> None:
     assert one_line("<!DOCTYPE html><html>…</html>") == "an HTML page"
 
@@ -166,11 +158,6 @@ def _download_fault(address: str) -> CallError:
         wait_for(download_image(address, timeout=3, delays=()))
     assert "signature" not in str(caught.value)
     return caught.value
-
-
-def test_what_lies_there_comes_as_it_is() -> None:
-    with Loopback(dialects=_serving(Response(IMAGE))) as server:
-        assert wait_for(download_image(f"{server.url}/a.png?signature=x", 5)) == IMAGE
 
 
 def test_an_image_that_is_paid_for_is_not_given_up_at_once() -> None:

@@ -16,7 +16,6 @@ import pytest
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.local.checkpoint import digest_files, read_checkpoint
-from formalimg.models.local.device_pool import is_out_of_memory
 from formalimg.models.local.diffusers_model import open_diffusers
 from formalimg.models.local.transformers_chat import open_transformers_chat
 from formalimg.models.options import Options
@@ -69,20 +68,6 @@ def test_any_other_file_makes_another_fingerprint(change: str, tmp_path: Path) -
             with (other / "unet" / "large.safetensors").open("ab") as file:
                 file.write(b"\0")
     assert digest_files(one) != digest_files(other)
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (MemoryError(), True),
-        (RuntimeError("MPS backend out of memory (MPS allocated: 17 GB)"), True),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), True),
-        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
-        (ValueError("out of memory"), False),
-    ],
-)
-def test_it_is_known_when_memory_is_short(error: Exception, expected: bool) -> None:
-    assert is_out_of_memory(error) == expected
 
 
 def _weights(folder: Path) -> Path:

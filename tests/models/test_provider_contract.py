@@ -32,7 +32,7 @@ from tests.support.remote_models import CONVERSATION, answers, request, stand_al
 from tests.support.sizes import tries
 
 KEY = "hf_planted0a1b2c3d4e5f6789wxyz"  # also of the form that the library of Hugging Face wants
-SCHEMA = {"type": "object", "properties": {"seen": {"type": "boolean"}}, "required": ["seen"]}
+SCHEMA: dict[str, object] = {"type": "object", "properties": {"seen": {"type": "boolean"}}, "required": ["seen"]}
 
 
 class Provider(NamedTuple):
@@ -175,7 +175,7 @@ def test_nobody_listening_is_an_outage(name: str) -> None:
 def test_an_error_inside_an_answer_of_status_200_is_an_error() -> None:
     bodies = {"busy": {"error": {"code": 429, "message": "slow down"}}, "unavailable": {"error": "upstream is away"}}
     for kind, body in bodies.items():
-        dialect = OPENAI._replace(error=lambda status, code, message, body=body: body)
+        dialect = OPENAI._replace(error=lambda *_, body=body: body)
         with Loopback(faults=scripted([Fault("200")]), dialects=[dialect]) as server:
             with pytest.raises(CallError) as caught:
                 complete("openai images", server.url)

@@ -51,12 +51,6 @@ def test_an_image_is_given_with_what_was_used_and_what_it_cost() -> None:
     assert _answers(_model(Painter([painted]))) == [Generated(b"png", {"model": "v1", "size": 512}, 30.0)]
 
 
-def test_an_unknown_price_is_no_price() -> None:
-    assert _answers(_model(Painter([ImageCompletion(b"png")], name="openai/unheard-of"))) == [
-        Generated(b"png", {}, None)
-    ]
-
-
 WASTED = 0.039 + 0.039 + 0.039
 
 CASES: dict[str, tuple[Exception, Callable[[str], ImageResult], int]] = {
@@ -75,16 +69,6 @@ def test_every_failure_is_an_answer_with_its_reason(case: str) -> None:
     painter = Painter([error])
     assert _answers(_model(painter, max_attempts=3)) == [expected(case)]
     assert len(painter.asked) == calls
-
-
-def test_what_passes_leaves_no_trace() -> None:
-    painter = Painter([CallError("busy", ""), CallError("wrong", ""), ImageCompletion(b"png")], name="x/y")
-    assert _answers(_model(painter)) == [Generated(b"png", {}, None)]
-
-
-def test_what_can_never_succeed_ends_the_run() -> None:
-    with pytest.raises(FormalimgError, match="no such model"):
-        _answers(_model(Painter([FormalimgError("there is no such model")])))
 
 
 def test_answers_keep_the_order_of_the_requests() -> None:

@@ -115,13 +115,6 @@ def test_everyone_waits_when_one_is_told_to() -> None:
     assert min(others) >= 30
 
 
-def test_a_retry_after_of_nothing_costs_nothing() -> None:
-    time = VirtualTime()
-    server = Server(time, [CallError("busy", "now, please", retry_after=0)])
-    assert _outcome(time, _door(time, chance=0), server.call) == "fine"
-    assert time.now == 0
-
-
 def test_nobody_waits_for_hours() -> None:
     time = VirtualTime()
     server = Server(time, [CallError("busy", "come back tomorrow", retry_after=86_400)])
@@ -176,15 +169,6 @@ def test_whoever_cancels_is_obeyed() -> None:
         asyncio.run(cancel())
 
 
-def test_a_model_may_be_used_in_one_event_loop_after_another() -> None:
-    time = VirtualTime()
-    server = Server(time)
-    door = _door(time, requests_per_minute=60)
-    for _ in range(3):
-        assert _outcome(time, door, server.call) == "fine"
-    assert server.called_at == [0, 1, 2]
-
-
 def test_manners_are_read_from_options() -> None:
     text = {
         "concurrency": "16",
@@ -205,13 +189,6 @@ def test_image_models_have_no_answers_to_remember() -> None:
     image_retry_policy(given_options)
     with pytest.raises(FormalimgError, match="x/y has no option 'cache': it has concurrency, initial_backoff"):
         given_options.reject_unknown()
-
-
-def test_providers_have_their_own_usual_manners() -> None:
-    usual = RetryPolicy(concurrency=2, max_attempts=1)
-    assert image_retry_policy(Options("x/y", {"max_attempts": "5"}), usual) == RetryPolicy(
-        concurrency=2, max_attempts=5
-    )
 
 
 def test_options_of_the_first_edition_are_still_read() -> None:

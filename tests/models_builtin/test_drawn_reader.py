@@ -74,17 +74,6 @@ def test_an_object_stays_in_its_first_place() -> None:
     assert verify_drawn("(exists ?d (exists ?b (and (Is ?d 'dog') (Is ?b 'bed') (NextTo ?d ?b))))", scene).passed
 
 
-def test_numbers_end_where_the_canvas_is_full() -> None:
-    brief = brief_of(read_facts("Ten cats, ten dogs, ten cows, eight pigs, ten lions and ten birds."))
-    assert [obj.number for obj in brief.objects] == [10, 10, 10, 8, 2, 1]
-
-
-def test_the_same_seed_gives_the_same_scene() -> None:
-    prompt = "A red cup is to the left of a blue bed. A cat is on the bed."
-    assert _drawn(prompt, seed=3) == _drawn(prompt, seed=3)
-    assert len({str(_drawn(prompt, seed=seed).to_json()) for seed in range(3)}) > 1
-
-
 def test_every_object_of_a_class_is_one_or_two() -> None:
     counts = {len(_drawn("Every cup is red.", seed=seed).scene.objects) for seed in range(8)}
     assert counts == {1, 2}

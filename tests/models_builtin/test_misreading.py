@@ -13,7 +13,6 @@ from formalimg import load
 from formalimg.models.builtin.drawn_parser import read_facts
 from formalimg.models.builtin.drawn_world import (
     ATTRIBUTE_FACTS,
-    MISREAD_OPTIONS,
     MisreadRates,
     ReadFact,
     drawn_world,
@@ -95,12 +94,6 @@ def test_one_rate_does_not_change_the_other_failures() -> None:
         both = _remembered(lose_relations=0.5, lose_style=0.5, seed=seed)
         only = _remembered(lose_relations=0.5, seed=seed)
         assert {fact for fact in both if fact[0] != "style"} == {fact for fact in only if fact[0] != "style"}
-
-
-def test_every_option_is_a_rate() -> None:
-    assert MISREAD_OPTIONS == (
-        "lose_objects", "lose_attributes", "swap_attributes", "miscount", "lose_relations", "lose_style",
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("version", [None, "@2"], ids=["newest", "second"])

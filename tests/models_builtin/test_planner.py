@@ -12,7 +12,7 @@ from PIL import Image
 
 from formalimg import FormalimgError, Scene, verify
 from formalimg.benchmarks.conditions import Condition
-from formalimg.drawing.icon_scene import layout_png, read_layout
+from formalimg.drawing.icon_scene import read_layout
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.scene_judge import LayoutJudge
 from formalimg.models.base import (
@@ -201,14 +201,3 @@ def test_items_without_a_layout_are_named(tmp_path: Path) -> None:
     )
     with pytest.raises(FormalimgError, match="no layout for item 0"):
         execute(order, tmp_path / "run")
-
-
-def test_images_are_no_layouts(tmp_path: Path) -> None:
-    item = ONE_OF_EACH[0]
-    image = Image.new("RGB", (64, 64), "white")
-    assert isinstance(asyncio.run(LayoutJudge().judge(item, LoadedImage(b"", image))), Unscored)
-    assert item.spec.witness is not None
-    with Image.open(io.BytesIO(layout_png(item.spec.witness))) as layout:
-        verdict = asyncio.run(LayoutJudge().judge(item, LoadedImage(b"", layout)))
-    assert isinstance(verdict, Verdict)
-    assert verdict.passed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from formalimg import load
-from formalimg.logic.syntax import Atom, Formula, Value, Variable, atoms
+from formalimg.logic.syntax import Atom, Formula, Variable, atoms
 from formalimg.models.builtin.mentions import EntityTracker, find_tokens
 from formalimg.models.builtin.reader import parse_sentence
 from tests.support.sizes import tries
@@ -84,10 +84,6 @@ def test_a_sentence_gives_its_facts(text: str, facts: Said) -> None:
     assert _read(text) == facts
 
 
-def test_not_is_passed_over() -> None:
-    assert _read("The cup is not above the plate.") == {("Above", "cup", "plate")}
-
-
 def test_what_is_said_of_every_object_is_said_of_each_that_is_imagined() -> None:
     entities = EntityTracker(several=2)
     facts = [
@@ -101,7 +97,3 @@ def test_objects_of_one_class_are_told_apart_by_colour_and_number() -> None:
     text = "A red cup and a blue cup. The first shoe is above the second shoe. The red cup is above the first shoe."
     facts = [fact for sentence in find_tokens(text) for fact in parse_sentence(sentence, entities)]
     assert [fact.objects for fact in facts] == [(2, 3), (0, 2)]
-
-
-def test_values_are_words() -> None:
-    assert _named(Atom("Has", (Variable("a"), Value("red")))) == ["?a", "red"]
