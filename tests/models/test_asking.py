@@ -139,18 +139,6 @@ def test_a_refusal_is_not_asked_again() -> None:
     assert _reply(Talker([_said("", "refusal")])).reason == "the model declined"  # type: ignore[union-attr]
 
 
-def test_an_outage_is_no_answer() -> None:
-    talker = Talker([CallError("unavailable", "reset")])
-    assert _reply(talker) == Unanswered("failed", "unavailable: reset")
-    assert len(talker.asked) == 2
-    assert _reply(Talker([CallError("rejected", "too long")])) == Unanswered("failed", "rejected: too long")
-
-
-def test_what_was_paid_before_an_outage_is_counted() -> None:
-    reply = _reply(Talker([TALK, CallError("unavailable", "reset")]))
-    assert reply == Unanswered("failed", "unavailable: reset", "It does.", TWENTY, COST)
-
-
 def test_what_was_paid_for_an_answer_without_words_is_counted() -> None:
     silence = CallError("wrong", "no text", usage=TWENTY)
     reply = _reply(Talker([silence, YES]))
@@ -178,10 +166,3 @@ def test_no_reply_holds_a_key(done: Completion | Exception, monkeypatch: pytest.
         shown = str(error)
     assert "***" in shown
     assert KEY not in shown
-
-
-def test_manners_are_no_settings() -> None:
-    assert _model(Talker([])).settings == _model(Talker([]), max_attempts=9, parse_retries=0, cache=False).settings
-    settings = _model(Talker([])).settings
-    assert settings == {"temperature": 0, "asking": 1, "format": 1}
-    assert _model(Talker([])).name == "openai/gpt-4o"

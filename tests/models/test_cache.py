@@ -7,7 +7,6 @@ import multiprocessing
 import random
 import sqlite3
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -67,13 +66,6 @@ def test_what_the_type_no_longer_accepts_is_asked_anew_once() -> None:
     for _ in range(2):
         assert isinstance(_ask(talker), Answered)
     assert len(talker.asked) == 1
-
-
-def test_half_a_character_does_not_cost_the_answer() -> None:
-    reply = _ask(Talker([replace(YES, text=f"Sure \ud83d {YES.text}")]))
-    assert isinstance(reply, Answered)
-    assert reply.raw == f"Sure ? {YES.text}"
-    assert isinstance(_ask(Talker([])), Answered)
 
 
 def test_the_cache_can_be_switched_off(folder: Path) -> None:
@@ -150,17 +142,6 @@ def test_several_processes_may_remember_at_once(folder: Path) -> None:
         assert pool.starmap(_write_many, [(folder, first) for first in (0, 25, 50)]) == [50] * 3
     memory = AnswerCache(folder)
     assert all(memory.get(str(number)) == Completion(f"answer {number}") for number in range(100))
-
-
-def test_several_threads_may_remember_at_once(folder: Path) -> None:
-    memory = AnswerCache(folder)
-
-    def use(number: int) -> bool:
-        memory.put(str(number % 20), Completion(f"answer {number % 20}"))
-        return memory.get(str(number % 20)) == Completion(f"answer {number % 20}")
-
-    with ThreadPoolExecutor(8) as threads:
-        assert all(threads.map(use, range(400)))
 
 
 def test_a_damaged_memory_says_how_to_go_on(folder: Path) -> None:

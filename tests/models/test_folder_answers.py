@@ -10,8 +10,6 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated
 from formalimg.models.folder import file_matching
-from formalimg.models.folder.folder_model import open_folder
-from formalimg.types import ImageModel
 from tests.models.test_folder_round_trip import FORMATS, answers, image, opened, put, wanted
 
 
@@ -20,14 +18,6 @@ def test_bytes_are_given_as_they_are(tmp_path: Path, ending: str) -> None:
     model = opened(put(tmp_path, {f"0.{ending}": image(3, ending)}))
     model.match(wanted(1))
     assert answers(model, wanted(1)) == [Generated(image(3, ending), {"file": f"0.{ending}", "matched_by": "id"})]
-
-
-def test_it_is_an_image_model_by_the_name_the_user_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(tmp_path, {"pics/0.png": image(0)})
-    monkeypatch.chdir(tmp_path)
-    model: ImageModel = open_folder("./pics", {})
-    assert (model.name, model.batch, model.concurrency, model.sees_spec) == ("folder/./pics", 1, 16, False)
-    assert model.settings == open_folder("./pics", {"layout": "published"}).settings
 
 
 def test_a_missing_image_fails_with_its_item_and_folder(tmp_path: Path) -> None:

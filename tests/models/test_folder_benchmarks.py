@@ -113,12 +113,6 @@ def test_names_that_mean_nothing_here_are_extra(tmp_path: Path) -> None:
     assert {*model.match(SUITE).extra} == {*odd}
 
 
-def test_our_own_names_are_read_by_the_other_layout(tmp_path: Path) -> None:
-    model = opened(put(tmp_path, {"optics-001-l1.png": image(0), "pair-001-rare.png": image(1)}))
-    assert model.settings["layout"] == "published"
-    assert len(images_found(model, requested("optics-001-l1", "pair-001-rare"))) == 2
-
-
 def _official_name(index: int, prompt: str) -> str:
     start = "_".join(prompt[:50].split(" "))
     return f"{index}{''.join(letter for letter in start if letter.isalnum() or letter == '_')}.png"
@@ -194,11 +188,3 @@ def test_the_folder_of_several_models_is_refused(tmp_path: Path) -> None:
         _put(tmp_path / name, TWINS, results=name == "one")
     with pytest.raises(FormalimgError, match="holds the images of 2 models: give one of one, two"):
         _matched(tmp_path, [("k1-007", "A cat.")])
-
-
-def test_samples_are_read_from_the_names(tmp_path: Path) -> None:
-    _put(tmp_path, [(1, 7, "A cat.")], results=False)
-    (tmp_path / "1" / "7A_cat_2.png").write_bytes(b"2")
-    model = open_folder(str(tmp_path), {})
-    wanted = [RequestedImage("k1-007", sample, "A cat.") for sample in range(3)]
-    assert {one.sample: one.file for one in model.match(wanted).found} == {0: "1/7A_cat.png", 2: "1/7A_cat_2.png"}

@@ -78,12 +78,6 @@ def test_options_are_sent_and_on_record() -> None:
     }
 
 
-def test_the_aspect_ratio_can_be_left_to_the_model() -> None:
-    with _server() as server:
-        _answer(server, aspect_ratio="none")
-    assert "imageConfig" not in server.requests[0].json["generationConfig"]
-
-
 def test_the_first_models_that_draw_are_let_talk() -> None:
     with _server() as server:
         model = open_gemini_images("gemini-2.0-flash-exp-image-generation", {"base_url": server.url})
@@ -124,9 +118,3 @@ def test_an_answer_without_an_image_is_wrong_and_asked_again(fault: str) -> None
     assert len(server.requests) == 3
     assert isinstance(failed, Failed)
     assert failed.reason.startswith("wrong: ")
-
-
-def test_the_library_is_kept_from_choosing_another_way_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
-    with _server() as server:
-        assert isinstance(_answer(server), Generated)

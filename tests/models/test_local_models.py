@@ -21,8 +21,7 @@ from formalimg.models.local.transformers_chat import open_transformers_chat
 from formalimg.models.options import Options
 from formalimg.models.registry import open_image_model
 from formalimg.runs.execution import execute
-from formalimg.web.viewer.site import _runs_below
-from tests.support.models import Speckles, small_items, speckled
+from tests.support.models import small_items, speckled
 from tests.support.run_contents import order, rows
 
 
@@ -125,10 +124,3 @@ def test_a_looping_link_in_a_folder_of_images_fails_by_its_name_and_blocks_no_ot
     found = dict(rows(tmp_path / "run", "SELECT item, status || ' ' || detail FROM pictures"))
     assert f"failed cannot read {items[1].id}.png in {folder}: Too many levels of" in found[items[1].id]
     assert "no image for item" in found[items[2].id]
-
-
-def test_a_looping_link_hides_no_run_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "a-loop").symlink_to(tmp_path / "a-loop")
-    execute(order(Speckles(), small_items(1)), tmp_path / "run")
-    (tmp_path / "z-loop").symlink_to(tmp_path / "z-loop")
-    assert list(_runs_below(tmp_path, 1)) == [tmp_path / "run"]

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.factory import open_grounder
 from formalimg.models.options import Options
 from formalimg.models.registry import open_chat_model, open_image_model
 from formalimg.models.secrets import redact
-from tests.support.command import formalimg
 from tests.support.remote_models import stand_alone
 
 
@@ -28,13 +26,6 @@ def test_options_are_read_as_what_they_are() -> None:
     assert given.url("u", None) == "http://[::1]:80/v1"
     assert given.with_prefix("extra.") == {"k": "v"}
     given.reject_unknown()
-
-
-def test_defaults_stand_for_what_was_not_given() -> None:
-    given = Options("x/y", {})
-    assert (given.text("a", "b"), given.integer("n", None), given.number("f", 1.5)) == ("b", None, 1.5)
-    assert (given.flag("on", True), given.choice("c", ["d"], "e"), given.url("u", None)) == (True, "e", None)
-    assert given.with_prefix("extra.") == {}
 
 
 WRONG: dict[str, tuple[str, Callable[[Options], object]]] = {
@@ -107,17 +98,3 @@ def test_a_misspelt_address_is_not_a_missing_key(opening: Callable[..., object],
         opening(name, {"baseurl": "http://127.0.0.1:8000/v1"})
     with pytest.raises(FormalimgError, match="needs a key: set"):
         opening(name, {})
-
-
-def test_a_detector_checks_its_options_before_its_libraries() -> None:
-    with pytest.raises(FormalimgError, match=r"has no option 'thresold': did you mean threshold\?"):
-        open_grounder("detector/some/model", {"thresold": "0.3"})
-    with pytest.raises(FormalimgError, match=r"has no option 'devise': did you mean device\?"):
-        open_grounder("detector/some/model", {"devise": "cpu"})
-
-
-def test_on_the_command_line(tmp_path: Path) -> None:
-    given = ("-j", "openai/m", "-J", "baseurl=http://127.0.0.1:8000/v1")
-    code, _, err = formalimg("run", "knolling", "-m", "builtin/reader", *given, "--dry-run", cwd=tmp_path)
-    assert code == 2
-    assert "did you mean base_url?" in err

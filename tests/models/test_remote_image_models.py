@@ -71,23 +71,6 @@ def test_every_failure_is_an_answer_with_its_reason(case: str) -> None:
     assert len(painter.asked) == calls
 
 
-def test_answers_keep_the_order_of_the_requests() -> None:
-    requests = [ImageRequest(str(number), 0, f"words {number}", number) for number in range(3)]
-    painter = Painter([ImageCompletion(b"0"), ImageCompletion(b"1"), ImageCompletion(b"2")])
-    images = [answer.data for answer in _answers(_model(painter), requests) if isinstance(answer, Generated)]
-    assert images == [b"0", b"1", b"2"]
-    assert painter.asked == requests
-
-
-def test_a_model_of_words_says_that_it_takes_no_image() -> None:
-    painter = Painter([ImageCompletion(b"png")], takes_images=False)
-    request = ImageRequest("0", 0, "a red cup", 1, reference=b"layout")
-    assert _answers(_model(painter), [request]) == [
-        Failed("gemini/gemini-2.5-flash-image takes words only, but an image was to go with them")
-    ]
-    assert not painter.asked
-
-
 @pytest.mark.parametrize(
     "done",
     [
@@ -107,18 +90,6 @@ def test_no_answer_holds_a_key(done: ImageCompletion | Exception, monkeypatch: p
         shown = "".join(traceback.format_exception(error)) + repr(error.__context__)
     assert "***" in shown
     assert KEY not in shown
-
-
-def test_manners_are_no_settings() -> None:
-    model = build_image_model(Painter([]), retry_policy=RetryPolicy(concurrency=5, requests_per_minute=9))
-    assert (model.name, model.settings, model.batch, model.concurrency, model.sees_spec, model.takes_images) == (
-        "gemini/gemini-2.5-flash-image",
-        {"quality": "low"},
-        1,
-        5,
-        False,
-        True,
-    )
 
 
 def test_models_may_share_one_limit() -> None:

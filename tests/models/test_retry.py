@@ -66,21 +66,6 @@ def test_after_so_many_tries_the_last_failure_counts() -> None:
     assert len(server.called_at) == 4
 
 
-def test_errors_of_the_user_end_it_at_once() -> None:
-    time = VirtualTime()
-    server = Server(time, [FormalimgError("no such model")])
-    assert isinstance(_outcome(time, _door(time), server.call), FormalimgError)
-    assert len(server.called_at) == 1
-
-
-def test_what_a_provider_did_not_expect_is_a_wrong_answer() -> None:
-    time = VirtualTime()
-    server = Server(time, [KeyError("choices")] * 9)
-    error = _outcome(time, _door(time, max_attempts=2), server.call)
-    assert isinstance(error, CallError)
-    assert (error.kind, error.reason) == ("wrong", "KeyError: 'choices'")
-
-
 def test_waits_double_up_to_a_limit() -> None:
     time = VirtualTime()
     server = Server(time, [CallError("unavailable", "")] * 9)
@@ -140,24 +125,6 @@ def test_no_minute_holds_more_calls_than_allowed(callers: int, rate: float, paus
         assert len(inside) <= rate + 1
 
 
-def test_calls_are_spread_evenly() -> None:
-    time = VirtualTime()
-    server = Server(time)
-    door = _door(time, requests_per_minute=120)
-    time.run(*(door.call(server.call) for _ in range(4)))
-    assert server.called_at == [0, 0.5, 1, 1.5]
-
-
-def test_a_call_without_an_answer_is_given_up() -> None:
-    async def silence() -> str:
-        await asyncio.sleep(60)
-        return "too late"
-
-    with pytest.raises(CallError, match=r"no answer within 0\.02 s") as caught:
-        asyncio.run(RateLimiter(RetryPolicy(timeout=0.02, max_attempts=2, initial_backoff=0)).call(silence))
-    assert caught.value.kind == "unavailable"
-
-
 def test_whoever_cancels_is_obeyed() -> None:
     async def cancel() -> None:
         task = asyncio.create_task(RateLimiter(RetryPolicy()).call(lambda: asyncio.sleep(60)))
@@ -182,13 +149,6 @@ def test_manners_are_read_from_options() -> None:
     retry_policy = chat_retry_policy(given_options)
     given_options.reject_unknown()
     assert retry_policy == RetryPolicy(16, 60.0, 2.5, 3, 0.0, max_wait=9.0, parse_retries=0, cache=False)
-
-
-def test_image_models_have_no_answers_to_remember() -> None:
-    given_options = Options("x/y", {"cache": "off"})
-    image_retry_policy(given_options)
-    with pytest.raises(FormalimgError, match="x/y has no option 'cache': it has concurrency, initial_backoff"):
-        given_options.reject_unknown()
 
 
 def test_options_of_the_first_edition_are_still_read() -> None:

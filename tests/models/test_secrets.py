@@ -55,11 +55,6 @@ def test_a_missing_key_says_what_to_set() -> None:
     assert find_api_key(NAMES) is None
 
 
-def test_an_empty_key_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GEMINI_API_KEY", "")
-    assert find_api_key(NAMES) is None
-
-
 @pytest.mark.parametrize(
     ("line", "value"),
     [
@@ -86,10 +81,6 @@ def test_a_line_that_cannot_be_read_is_named_and_not_shown(line: str) -> None:
     with pytest.raises(FormalimgError, match=r"cannot read line 2 of \.env") as caught:
         find_api_key(NAMES)
     assert KEY not in str(caught.value)
-
-
-def test_without_a_file_there_is_nothing_in_it() -> None:
-    assert read_env_file(Path(".env")) == {}
 
 
 def _planted_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

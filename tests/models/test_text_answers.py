@@ -35,10 +35,6 @@ class Letters(TextAnswer):
         return cls(letters=text)
 
 
-class JsonLetters(Letters):
-    json_object = True
-
-
 class PlainServer(TellingProvider):
     supports_schema = False
 
@@ -55,12 +51,6 @@ def test_neither_schema_nor_words_about_one_are_sent(kind: type[TellingProvider]
     assert isinstance(found, Answered)
     assert (found.value, found.raw) == (Letters(letters="abc"), "abc")
     assert provider.asked == [(ASKED, None)]
-
-
-def test_json_mode_has_no_schema_either() -> None:
-    provider = PlainServer(["abc"])
-    assert isinstance(ask(provider, JsonLetters), Answered)
-    assert provider.asked == [(ASKED, {"type": "object"})]
 
 
 def test_what_cannot_be_read_is_asked_again_and_then_unreadable() -> None:

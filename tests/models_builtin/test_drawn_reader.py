@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from formalimg.benchmarks.conditions import Condition
 from formalimg.benchmarks.loader import load
 from formalimg.drawing.layout import NoDrawing, solve_drawn
 from formalimg.drawing.scene import DrawnScene
-from formalimg.drawing.signed_png import read_signed_png
 from formalimg.drawing.truth import brief_concepts, concept_holds, verify_drawn
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Generated, ImageRequest, Refused
+from formalimg.models.base import ImageRequest, Refused
 from formalimg.models.builtin.baselines import Baseline, open_baseline
 from formalimg.models.builtin.drawn_parser import read_facts
 from formalimg.models.builtin.drawn_reader import brief_of, compose_drawn_reading
 from formalimg.models.builtin.drawn_world import MisreadRates
-from formalimg.runs.plan import RequestBuilder
 from formalimg.scenes.scene import SceneRelation
 
 NONE = MisreadRates(0, 0, 0, 0, 0, 0)
@@ -102,14 +99,6 @@ def test_what_cannot_be_drawn_is_refused_whatever_is_forgotten(prompt: str, reas
         assert found.reason.startswith(reason)
 
 
-@pytest.mark.parametrize(("suite", "shape"), [("natural", "rectangular"), ("conceptmix", "rectangle")])
-def test_the_model_draws_each_suite_in_its_words(suite: str, shape: str) -> None:
-    request = ImageRequest("1", 0, "A rectangular book and a cat.", 0, 128, suite=suite)
-    answer = _reader(memory="1000", lose_attributes="0").answer(request)
-    assert isinstance(answer, Generated)
-    assert [obj.shape for obj in read_signed_png(answer.data).scene.objects] == [shape, None]
-
-
 def test_options_shape_the_images_and_are_settings() -> None:
     assert _reader().settings == {"version": 1, "memory": 12}
     model = _reader(lose_attributes="1", memory="2")
@@ -127,10 +116,3 @@ def test_a_chance_is_between_0_and_1(text: str) -> None:
 def test_options_of_drawn_worlds_are_refused_where_they_have_no_effect() -> None:
     with pytest.raises(FormalimgError, match="'lose_style' for natural and conceptmix only: leave it out"):
         _reader(lose_style="0.5").answer(ImageRequest("1", 0, "A red cup.", 0, 128, suite="knolling"))
-
-
-def test_requests_of_a_run_name_their_suite() -> None:
-    item = load("conceptmix")[0]
-    builder = RequestBuilder(_reader(), Condition(), {}, 128)
-    request = builder.request(item, 0, seed=1)
-    assert (request.suite, request.spec) == ("conceptmix", None)

@@ -56,13 +56,6 @@ def test_a_drawing_carries_the_scene_that_the_model_decided_on(suite: str) -> No
         assert opened(name).answer(request) == answer
 
 
-def test_the_same_prompt_in_knolling_is_drawn_as_before() -> None:
-    for suite in ("", "knolling"):
-        answer = opened("scatter").answer(asked("A red cup.", suite))
-        assert isinstance(answer, Generated)
-        assert b"tEXt" not in answer.data
-
-
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
@@ -111,17 +104,6 @@ def test_scatter_gives_attributes_to_anything() -> None:
     assert {obj.material for obj in objects} == {None, "wooden"}
     assert {obj.label for obj in objects if obj.color == "blue"} > {"cat", "chair"}
     assert {drawn.style for drawn in scenes} == {None, "pixel art"}
-
-
-def test_scatter_reads_the_words_of_conceptmix() -> None:
-    labels = {
-        obj.label for obj in scattered("Three metallic oak trees and a piece of sushi.", "conceptmix").scene.objects
-    }
-    assert labels == {"oak tree", "sushi"}
-    materials = {
-        obj.material for seed in range(20) for obj in scattered("A metallic robot.", "conceptmix", seed).scene.objects
-    }
-    assert materials == {None, "metal"}
 
 
 def test_a_prompt_that_names_nothing_is_declined() -> None:
