@@ -15,9 +15,6 @@ from formalimg.models.options import Options
 from formalimg.models.retry import RateLimiter, RetryPolicy, chat_retry_policy, few_attempts, image_retry_policy
 from tests.support.virtual_time import VirtualTime
 
-AGAIN: tuple[CallErrorKind, ...] = ("busy", "unavailable", "wrong")
-NEVER_AGAIN: tuple[CallErrorKind, ...] = ("refused", "rejected")
-
 
 class Server:
     def __init__(self, time: VirtualTime, faults: Sequence[Exception] = ()) -> None:
@@ -40,37 +37,27 @@ def _outcome(time: VirtualTime, door: RateLimiter, call: Callable[[], Awaitable[
     return time.run(door.call(call))[0]
 
 
-@pytest.mark.parametrize("fault", AGAIN)
-def test_what_may_pass_is_tried_again(fault: CallErrorKind) -> None:
+@pytest.mark.parametrize(
+    ("fault", "faults", "called_at", "policy"),
+    [
+        *((fault, 3, [0, 1, 3, 7], {}) for fault in ("busy", "unavailable", "wrong")),
+        *((fault, 1, [0], {}) for fault in ("refused", "rejected")),
+        ("busy", 9, [0, 1, 3, 7], {"max_attempts": 4}),
+        ("unavailable", 9, [0, 3, 9, 21, 41, 61], {"initial_backoff": 3, "max_backoff": 20}),
+    ],
+)
+def test_what_may_pass_is_tried_again_after_waits_that_double(
+    fault: CallErrorKind, faults: int, called_at: list[float], policy: dict[str, float]
+) -> None:
     time = VirtualTime()
-    server = Server(time, [CallError(fault, "not now")] * 3)
-    assert _outcome(time, _door(time), server.call) == "fine"
-    assert server.called_at == [0, 1, 3, 7]
-
-
-@pytest.mark.parametrize("fault", NEVER_AGAIN)
-def test_what_cannot_pass_is_not(fault: CallErrorKind) -> None:
-    time = VirtualTime()
-    server = Server(time, [CallError(fault, "no")])
-    error = _outcome(time, _door(time), server.call)
-    assert isinstance(error, CallError)
-    assert (error.kind, error.reason, server.called_at) == (fault, "no", [0])
-
-
-def test_after_so_many_tries_the_last_failure_counts() -> None:
-    time = VirtualTime()
-    server = Server(time, [CallError("busy", f"number {number}") for number in range(9)])
-    error = _outcome(time, _door(time, max_attempts=4), server.call)
-    assert isinstance(error, CallError)
-    assert error.reason == "number 3"
-    assert len(server.called_at) == 4
-
-
-def test_waits_double_up_to_a_limit() -> None:
-    time = VirtualTime()
-    server = Server(time, [CallError("unavailable", "")] * 9)
-    _outcome(time, _door(time, max_attempts=9, initial_backoff=3, max_backoff=20), server.call)
-    assert time.slept == [3, 6, 12, 20, 20, 20, 20, 20]
+    server = Server(time, [CallError(fault, f"number {number}") for number in range(faults)])
+    outcome = _outcome(time, _door(time, **policy), server.call)
+    assert server.called_at == called_at
+    if len(called_at) > faults:
+        assert outcome == "fine"
+    else:
+        assert isinstance(outcome, CallError)
+        assert (outcome.kind, outcome.reason) == (fault, f"number {len(called_at) - 1}")
 
 
 @given(st.lists(st.floats(0, 1), min_size=5, max_size=5))
