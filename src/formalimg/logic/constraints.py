@@ -1,8 +1,7 @@
 """Translate formulas into constraints: narrower domains for their variables and relations between them.
 
-An atom of one variable narrows a domain, an atom of two is a relation, `exists` binds a variable to be eliminated. A
-`forall` holds where no counterexample exists, and a counterexample is an `exists` again; where its instances are known,
-it is the table of its consequent divided by them. A disjunction is a union of tables, a negation a complement.
+An atom of one variable narrows a domain, an atom of two is a relation, a disjunction a union of tables, a negation a
+complement. A `forall` holds where no counterexample exists; where its instances are known, it is a division.
 """
 
 from __future__ import annotations
@@ -120,7 +119,10 @@ class ConstraintBuilder:
             case Implies(antecedent, consequent):
                 return self._assume_any([((), [(antecedent, False)]), ((), [(consequent, True)])], block)
             case Iff(left, right):
-                return self._assume_iff(left, right, holds, block)
+                left_table, right_table = (self._table((), [(side, True)], block.domains) for side in (left, right))
+                both: list[_Claim] = [(left_table, True), (right_table, holds)]
+                neither: list[_Claim] = [(left_table, False), (right_table, not holds)]
+                return self._assume_any([((), both), ((), neither)], block)
             case Forall(variable, Implies(antecedent, consequent)):
                 return self._assume_strict_failure(variable.name, antecedent, consequent, block)
             case Count():
@@ -157,12 +159,6 @@ class ConstraintBuilder:
                 return True  # it holds whatever the variables stand for
             tables.append(table)
         return block.add(union(tables, block.domains, self.query))
-
-    def _assume_iff(self, left_side: Formula, right_side: Formula, holds: bool, block: ConstraintBlock) -> bool:
-        left_table, right_table = (self._table((), [(side, True)], block.domains) for side in (left_side, right_side))
-        both_claims: list[_Claim] = [(left_table, True), (right_table, holds)]
-        neither: list[_Claim] = [(left_table, False), (right_table, not holds)]
-        return self._assume_any([((), both_claims), ((), neither)], block)
 
     def _assume_forall(self, forall: Forall, block: ConstraintBlock) -> bool:
         """Assume a `forall`, enumerating its instances if its condition mentions no other variable."""
@@ -235,7 +231,6 @@ class ConstraintBuilder:
         holds: bool,
         block: ConstraintBlock,
     ) -> bool:
-        """Assume that the premises imply the body (or its negation) for every assignment to the variables."""
         match body:
             case Not(inner):
                 return self._assume_all(variables, premises, inner, not holds, block)

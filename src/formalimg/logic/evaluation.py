@@ -1,9 +1,8 @@
 """Evaluate formulas exactly, using relations instead of enumerating assignments.
 
-The work grows with the number of variables that are linked at once (one or two for nearly all instructions), not with
-the number of variables. For a formula so entangled that a table would grow too large, the outermost quantifier is
-decided value by value, each value narrowing what is left. The answer is exact, or there is none: all work is counted in
-steps, and a question that takes more than MAX_STEPS of them is given up.
+The work grows with the number of variables that are linked at once. Where a table would grow too large, the outermost
+quantifier is decided value by value. The answer is exact, or there is none: a question that takes more than MAX_STEPS
+is given up.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ class Evaluator:
     def __init__(
         self, world: World, semantics: Semantics, style: str | None, structure: FormulaStructure | None = None
     ) -> None:
-        """Create an evaluator for a world."""
         self.world = world
         self.semantics: Semantics = semantics
         self.strict = semantics == "strict"
@@ -48,7 +46,12 @@ class Evaluator:
         try:
             return self.satisfiable((), [formula], binding)
         except OutOfStepsError:
-            raise TooHardError([_too_hard(formula, len(self.world))]) from None
+            objects, text = len(self.world), str(formula)
+            span = Span(SourceText(text), 0, len(text)) if formula.span is NOWHERE else formula.span
+            among = f"among {objects:,} object{'s' * (objects > 1)}"
+            advice = "use fewer variables that are linked, or a scene with fewer objects"
+            message = f"this takes too many steps to decide {among}: {advice}"
+            raise TooHardError([Problem("size", message, span)]) from None
 
     def satisfiable(self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> bool:
         """Return whether some assignment to the variables makes all formulas hold."""
@@ -149,14 +152,6 @@ class Evaluator:
                 return self._builder.style_is(formula)
             case _:
                 return _by_truth_table(formula, self._holds_in_empty_world)
-
-
-def _too_hard(formula: Formula, objects: int) -> Problem:
-    text = str(formula)
-    span = Span(SourceText(text), 0, len(text)) if formula.span is NOWHERE else formula.span
-    among = f"among {objects:,} object{'s' * (objects > 1)}"
-    advice = "use fewer variables that are linked, or a scene with fewer objects"
-    return Problem("size", f"this takes too many steps to decide {among}: {advice}", span)
 
 
 def _by_truth_table(formula: Formula, holds: Callable[[Formula], bool]) -> bool:

@@ -78,10 +78,7 @@ class QuestionSpec:
         return replace(self, questions=questions, zeroing=zeroing)
 
     def failed_parents(self, met: Mapping[str, bool]) -> dict[str, str]:
-        """Map each question that fails because of a parent to that parent.
-
-        `met` states whether each answer is the expected one; questions that were not asked may be missing.
-        """
+        """Map each question that fails because of a parent to it; `met` may lack questions that were not asked."""
         by_id = {question.id: question for question in self.questions}
         failed_by: dict[str, str | None] = {}
 
@@ -209,7 +206,7 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Qu
     if record.fields.get("zeroing", "direct") not in get_args(Zeroing):
         record.wrong(f"zeroing must be one of {', '.join(get_args(Zeroing))}")
         return None
-    spec = known_spec(record.fields)
+    spec = build_spec(record.fields)
     if not entries and (has_formula or spec.no_formula or NO_QUESTIONS in tags):
         return spec
     problem = find_graph_problem(spec.questions, maximum=MAX_GRAPH_QUESTIONS, zeroing=spec.zeroing)
@@ -243,7 +240,7 @@ def _formula_in(record: Record) -> bool:
     return True
 
 
-def known_spec(fields: dict[str, Any]) -> QuestionSpec:
+def build_spec(fields: dict[str, Any]) -> QuestionSpec:
     """Build the spec from fields already known to be valid."""
     return QuestionSpec(
         tuple(GraphQuestion(**{**entry, "parents": tuple(entry["parents"])}) for entry in fields["questions"]),
@@ -254,7 +251,7 @@ def known_spec(fields: dict[str, Any]) -> QuestionSpec:
     )
 
 
-def asked_text(spec: QuestionSpec) -> str:
+def canonical_text(spec: QuestionSpec) -> str:
     """Return the fields of a spec as JSON text."""
     return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)
 

@@ -1,19 +1,14 @@
 """Determine what a scene must contain before a satisfied clause earns credit.
 
-A clause may hold for the wrong reason. A `forall` without an instance breaks no clause, "the cup is on the left" holds
-of a hammer that was picked for the cup, and what is forbidden is absent from every scene that shows something else. In
-a reward, such clauses would pay for images that show nothing of the prompt. So they earn nothing until
+A clause may hold for the wrong reason: a `forall` without an instance breaks no clause, and what is forbidden is absent
+from every scene that shows something else. In a reward, such clauses earn nothing until
 
 - the `exists` variables of a literal stand for objects of their *classes*;
 - each strict `forall` of the clause has an *instance*;
-- something that the formula asks for is there at all.
+- something that the formula asks for is there at all. A count is worth nothing until it has found an object.
 
-A count asks for objects by itself; until it has found one, it is worth nothing.
-
-Only the truth tables of literals become narrower, so the minimax game over clauses stays the same game.
-
-The prenex form has only the classical reading of `forall`, so `expand_strict_forall` first says the instance that the
-strict reading requires. A count is left as it is: it is one literal there, evaluated as a whole.
+Only the truth tables of literals become narrower, so the minimax game stays the same. The prenex form has only the
+classical reading of `forall`, so `expand_strict_forall` first says the instance that the strict reading requires.
 """
 
 from __future__ import annotations
@@ -167,7 +162,12 @@ def instance_conditions(
             if not denied.issuperset(literal for literal in clause.literals if literal not in instance_literals):
                 continue
             if all(literal.variables == (instance,) for literal in instance_literals):
-                own_literals.append(tuple(map(_as_unary, instance_literals)))
+                own_literals.append(
+                    tuple(
+                        UnaryLiteral(_as_atom(literal).predicate, _find_word(literal), literal.positive)
+                        for literal in instance_literals
+                    )
+                )
                 if len(instance_literals) == 1:
                     atom = _as_atom(instance_literals[0])
                     renamed = Atom(atom.predicate, rename_arguments(atom.arguments, {instance: name}))
@@ -251,7 +251,9 @@ def describe_condition(condition: InstanceCondition) -> str:
         if _is_only_predicate(literals, "Is")
     ]
     attributes = [
-        " or ".join(map(_format_literal, literals)) for literals in conjuncts if not _is_only_predicate(literals, "Is")
+        " or ".join(("" if positive else "not ") + (word or predicate) for predicate, word, positive in literals)
+        for literals in conjuncts
+        if not _is_only_predicate(literals, "Is")
     ]
     relations = [
         f"({predicate} {'it' if is_first else partner} {partner if is_first else 'it'})"
@@ -263,14 +265,6 @@ def describe_condition(condition: InstanceCondition) -> str:
 
 def _is_only_predicate(literals: Sequence[UnaryLiteral], predicate: str) -> bool:
     return all(literal.predicate == predicate and literal.positive for literal in literals)
-
-
-def _format_literal(literal: UnaryLiteral) -> str:
-    return ("" if literal.positive else "not ") + (literal.word or literal.predicate)
-
-
-def _as_unary(literal: Literal) -> UnaryLiteral:
-    return UnaryLiteral(_as_atom(literal).predicate, _find_word(literal), literal.positive)
 
 
 def _find_word(literal: Literal) -> str | None:

@@ -1,10 +1,9 @@
 """Verify a formula in a group of scenes in vectorized form.
 
-What a formula says is computed from its parts, as truth tables with the scenes along the first axis and one axis for
-each free variable. What is said of a variable alone comes first: it leaves few objects that the variable may stand for,
-and tables have only these. A conjunction stays a list of tables for as long as it can, and `exists` eliminates its
-variables one after the other, so that tables have few variables. What has to be done does not depend on the scenes and
-is planned once per formula. Neither the prenex form nor the game over its clauses is used: the two check each other.
+Truth tables of its parts have the scenes along the first axis and one axis for each free variable. What is said of a
+variable alone comes first and leaves few objects for it. A conjunction stays a list of tables for as long as it can.
+The plan is made once per formula. Neither the prenex form nor the game over its clauses is used: the two check each
+other.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formalimg.logic.constraints import Semantics
-from formalimg.logic.soft_score.group_truth import AtomTables, GroupLiterals
+from formalimg.logic.soft_score.group_game import AtomTables, GroupLiterals
 from formalimg.logic.soft_score.payoffs import MAX_AXES, BoolArray
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value
 from formalimg.logic.variables import bound_variables, existential_block
@@ -62,7 +61,6 @@ class GroupVerifier:
     """Verifies a formula in groups of scenes."""
 
     def __init__(self, formula: Formula, semantics: Semantics, literals: GroupLiterals) -> None:
-        """Plan the evaluation of the formula."""
         self._strict = semantics == "strict"
         self._literals = literals
         self._numbers = {name: number for number, name in enumerate(bound_variables(formula))}
@@ -128,7 +126,10 @@ class GroupVerifier:
         places = [self._numbers[name] for name in atom.variables]
         scope = tuple(sorted(set(places)))
         if not scope:
-            return _Claim(((),), lambda group: [_is_style(atom, group.atoms.styles)])
+            word = atom.arguments[0]
+            return _Claim(
+                ((),), lambda group: [np.array([word == Value(style or "") for style in group.atoms.styles], np.bool)]
+            )
         self._tables.add(scope)
         row = self._literals.atom_row(atom, swapped=places != list(scope))
         if len(scope) == 1:
@@ -260,7 +261,3 @@ def _plan_valid(variable: int) -> _Claim:
 
 def _drop_variable(scope: _Scope, variable: int) -> _Scope:
     return tuple(index for index in scope if index != variable)
-
-
-def _is_style(atom: Atom, styles: Sequence[str | None]) -> BoolArray:
-    return np.array([atom.arguments[0] == Value(style or "") for style in styles], np.bool)

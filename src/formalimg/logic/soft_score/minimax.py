@@ -1,17 +1,12 @@
 """Play the minimax game over clauses, in which `exists` maximizes and `forall` minimizes the clauses that hold.
 
-The players move in the order of the prefix, and each knows the moves before. The value of a position is computed
-without trying all plays: the last variable is eliminated first, by the best number for its player, and what is left is
-a table over its neighbours. Where all tables are small, which is nearly always, this is done in one pass; where they
-are not, move by move; and where a table would be too large, a variable is fixed to one object after the other instead.
-The play is exact, and the same, in all cases.
+Players move in the order of the prefix, and each knows the moves before. The last variable is eliminated first, by the
+best number for its player, which leaves a table over its neighbours: in one pass where all tables are small, else move
+by move, and where a table would be too large, object by object. The play is exact, and the same, in all cases.
 
-In one pass, eliminating the variables from the last to the first leaves, for each, a table of the payoffs of its picks;
-backtracking from the first to the last gives the play, of equally good objects the first. The tables are smaller if
-variables that one player picks in a row are eliminated in the best order. Then the best play must be unique, or it
-would depend on that order. So ties are broken in the numbers themselves: each pick also counts by its position in the
-scene, less than any clause or class does, and the more the earlier its variable is picked. Where the numbers would be
-too large for that, the order of the prefix is kept.
+In one pass, variables that one player picks in a row are eliminated in the best order. Then the best play must be
+unique, or it would depend on that order. So each pick also counts by its position in the scene, less than any clause or
+class does, and the more the earlier its variable is picked. Where the numbers would be too large, the order is kept.
 """
 
 from __future__ import annotations
@@ -109,10 +104,14 @@ def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells:
     if widest > MAX_AXES:
         return None
     if objects**widest > min(_MAX_BATCH_CELLS, max_cells):
-        if _largest_sum(steps, candidates) > _MAX_BATCH_CELLS:
+
+        def largest_sum() -> int:
+            return max(prod([len(candidates[variable]) for variable in step.scope]) for step in steps)
+
+        if largest_sum() > _MAX_BATCH_CELLS:
             for bounds in forall_bounds:
                 _narrow_candidates(bounds.variable, selected.scopes, tables, candidates)
-        if _largest_sum(steps, candidates) > max_cells:
+        if largest_sum() > max_cells:
             return None
     sides: list[list[IntArray]] = []
     for step in steps:
@@ -123,9 +122,13 @@ def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells:
 
 
 def _forall_candidates(bounds: ForallBounds, truth: TruthTables, unit: int, ties: IntArray) -> list[int]:
-    """Return the candidate objects for a `forall` variable, based on the literals that mention no other variable."""
+    """Return the candidates by literals that mention no other variable: mostly those that meet the condition."""
     low, high = (bounds.bounds @ truth.rows(1, bounds.rows) + bounds.open_weight) * unit + ties
     return _possible_minima(low, high)
+
+
+def _condition_applies(bounds: ForallBounds, truth: TruthTables, candidates: Candidates) -> bool:
+    return not truth.rows(1, bounds.condition).take(candidates[bounds.variable], 1).any()
 
 
 def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
@@ -134,10 +137,6 @@ def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
     possible[high.argmin()] = True
     objects: list[int] = possible.nonzero()[0].tolist()
     return objects
-
-
-def _condition_applies(bounds: ForallBounds, truth: TruthTables, candidates: Candidates) -> bool:
-    return not truth.rows(1, bounds.condition).take(candidates[bounds.variable], 1).any()
 
 
 def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntArray], candidates: Candidates) -> None:
@@ -152,11 +151,6 @@ def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntA
     for number, axis in touching:
         tables[number] = tables[number].take(possible, axis)
     candidates[variable] = [candidates[variable][obj] for obj in possible]
-
-
-def _largest_sum(steps: Sequence[EliminationStep], candidates: Candidates) -> int:
-    sizes = [len(objects) for objects in candidates]
-    return max([prod([sizes[variable] for variable in step.scope]) for step in steps])
 
 
 def _sum_side(side: StepSide, tables: Sequence[IntArray]) -> IntArray:
@@ -351,7 +345,6 @@ def _sum_payoffs(payoffs: Sequence[Payoff], variables: Sequence[int]) -> NumberA
 
 
 def _split_connected(variable: int, payoffs: Sequence[Payoff]) -> tuple[list[Payoff], list[Payoff]]:
-    """Split the payoffs into those connected to the variable, directly or indirectly, and the rest."""
     reached = {variable}
     near: list[Payoff] = []
     far = list(payoffs)

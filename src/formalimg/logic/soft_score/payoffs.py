@@ -95,12 +95,17 @@ class TruthTables:
     """Truth tables of literals in a world. Each atom is evaluated only once."""
 
     def __init__(self, world: World, style: str | None, literals: LiteralIndex, semantics: Semantics) -> None:
-        """Compute the truth tables of all literals."""
         self.objects = len(world)
         of_style, of_one, of_two, counts = literals
         counting = CountingObjects(world)
         self._rows: tuple[BoolArray, BoolArray, BoolArray] = (
-            np.array([_style_counts(style, literal, counting) for literal in of_style], np.bool),
+            np.array(
+                [
+                    (literal.word == style) is literal.positive and counting.have_instances(literal.credit.instances)
+                    for literal in of_style
+                ],
+                np.bool,
+            ),
             _rows_of_one(world, of_one, counting),
             _rows_of_two(world, of_two, counting),
         )
@@ -172,10 +177,6 @@ class TruthTables:
             return self.where(literal) * np.int64(credit_unit)
         assert self.counts is not None
         return self.counts.tables[literal.row]
-
-
-def _style_counts(style: str | None, literal: LiteralKey, counting: CountingObjects) -> bool:
-    return (literal.word == style) is literal.positive and counting.have_instances(literal.credit.instances)
 
 
 def _rows_of_one(world: World, literals: Iterable[LiteralKey], counting: CountingObjects) -> BoolArray:
@@ -257,11 +258,7 @@ class TooManyCountsError(Exception):
 
 
 class CountTables:
-    """Credits of counts in a world, as integer fractions of `CREDIT_UNIT`.
-
-    Attributes:
-        tables: a table for each count; CREDIT_UNIT where it holds, and less where it fails.
-    """
+    """Credits of counts in a world: a table for each, with CREDIT_UNIT where it holds and less where it fails."""
 
     def __init__(
         self,
@@ -271,7 +268,6 @@ class CountTables:
         counts: Collection[CountKey],
         counting: CountingObjects,
     ) -> None:
-        """Compute the tables of all counts."""
         self._evaluator = Evaluator(DistinguishingWorld(world), semantics, style)
         self._objects = len(world)
         try:
