@@ -175,7 +175,7 @@ def test_an_image_behind_an_address_is_fetched_without_the_key() -> None:
 
 
 def test_seeds_and_options_go_with_images_and_edits_of_openai() -> None:
-    options = {"moderation": "low", "send_seed": "on", "extra.steps": "4"}
+    options: Any = {"moderation": "low", "send_seed": "on", "extra.steps": "4"}
     with IMAGES["openai images"].server() as server:
         draw("openai images", server, model="my-own-flux")
         seeded = draw("openai images", server, model="my-own-flux", send_seed="on")

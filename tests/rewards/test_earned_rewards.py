@@ -10,9 +10,6 @@ import pytest
 
 from formalimg import FormalimgError, load
 from formalimg.benchmarks.formal.spec import FormulaSpec
-from formalimg.drawing.icon_scene import draw
-from formalimg.judges.factory import open_grounder
-from formalimg.judges.scene_judge import SceneJudge
 from formalimg.logic.soft_score.best_binding import prepare_formula
 from formalimg.logic.verification import verify
 from formalimg.rewards.inputs import StyledScene
@@ -197,11 +194,3 @@ def test_other_objects_lower_the_reward_of_a_scene_that_fails_if_wanted() -> Non
     for wrong in (-0.1, 1.1, float("nan"), True, "1"):
         with pytest.raises(FormalimgError, match="surplus must be a number from 0"):
             Scorer(surplus=wrong)  # type: ignore[arg-type]
-
-
-def test_a_scene_judge_of_ones_own_gives_the_same_rewards() -> None:
-    hammer = draw(Scene.of([obj("hammer", "red")]), 384)
-    scorer = Scorer(judges={"knolling": SceneJudge(open_grounder("builtin/icons"))})
-    [judged] = scorer.score_all([(hammer, EVERY_CUP)])
-    assert (judged.score, judged.passed) == (0, False)
-    assert SCORER.score_all([(hammer, EVERY_CUP)]) == [judged]

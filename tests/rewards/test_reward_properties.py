@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -189,23 +188,3 @@ def test_the_order_of_the_objects_does_not_matter(seed: int, depth: int, which: 
     assume(0 < effort(components(formula, {}), len(scene)) < 20_000)
     shuffled: list[SceneObject] = chance.sample(scene.objects, len(scene.objects))
     assert score(which, formula, Scene.of(shuffled)) == score(which, formula, scene)
-
-
-def obj(label: str, color: str, x: int = 100) -> SceneObject:
-    [found] = random_scene(random.Random(x), (1,)).objects
-    return replace(found, label=label, color=color)
-
-
-def scores_of(formula: str, *scenes: Sequence[SceneObject]) -> list[float | None]:
-    return [found.score for found in SCORERS[0].score_all([(Scene.of(objects), formula) for objects in scenes])]
-
-
-def test_edges() -> None:
-    every, none = "(forall ?x (implies (Is ?x 'cup') (Has ?x 'red')))", "(not (exists ?x (Is ?x 'cup')))"
-    some = "(exists ?x (Is ?x 'cup'))"
-    fork = [obj("fork", "red")]
-    assert scores_of(some, [], fork) == [0, 0]
-    assert scores_of(every, [], fork) == [0, 0]  # there is no cup that is not red, but there is no cup
-    assert scores_of(none, [], fork, [obj("cup", "red")]) == [1, 1, 0]
-    in_style = Exists(Variable("x"), Atom("IsStyle", (Value(STYLE),)))
-    assert [score(0, in_style, Scene.of(objects)) for objects in ([], fork)] == [0, 1]

@@ -7,7 +7,6 @@ import io
 import json
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -230,23 +229,6 @@ def test_rows_of_data_sets_are_tasks() -> None:
     assert SCORER.prepare(row).item == SCORER.prepare({"words": "a cat", "questions": ["Is there a cat?"]}).item
 
 
-@pytest.mark.parametrize(
-    "box",
-    [
-        np.array([100, 200, 300, 400]),
-        list(np.array([100, 200, 300, 400], "float32")),
-        tuple(np.array([100, 200, 300, 400], "int16")),
-    ],
-)
-def test_boxes_may_be_those_of_a_detector(box: Any) -> None:
-    asked = "(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))"
-    (scored,) = SCORER.score_all([({"objects": [{"label": "cup", "color": "red", "box_2d": box}]}, asked)])
-    assert scored.score == 1
-    broken = {"objects": [{"label": "cup", "color": "red", "box_2d": box[:3]}]}
-    (scored,) = SCORER.score_all([(broken, asked)])
-    assert (scored.score, scored.unscored) == (None, "not understood")
-
-
 def test_a_scene_that_does_not_tell_leaves_it_open() -> None:
     photo = {"objects": [{"label": "cup", "color": "red", "box_2d": [0, 0, 9, 9]}], "style": "photo"}
     asked = "(and (IsStyle 'photo') (exists ?x (Is ?x 'cup')))"
@@ -287,20 +269,6 @@ def test_no_more_look_at_a_time_than_the_grounder_takes_and_costs_are_told() -> 
     assert watched.most == 2
     assert [(scored.score, scored.cost) for scored in found] == [(1, 0.5)] * 8
     assert isinstance(SceneJudge(watched).name, str)
-
-
-def test_threads_and_running_loops_may_share_a_scorer() -> None:
-    scorer = Scorer()
-    pairs: list[Any] = [(item.spec.witness, other) for item in ITEMS for other in ITEMS] + [(SHOWN, ITEM)]
-    alone = scorer.score_all(pairs)
-
-    async def inside() -> list[RewardScore]:
-        return scorer.score_all(pairs)  # a loop is running in this thread
-
-    with ThreadPoolExecutor(4) as threads:
-        assert all(found == alone for found in threads.map(lambda _: scorer.score_all(pairs), range(4)))
-    assert asyncio.run(inside()) == alone
-    assert asyncio.run(scorer.score(pairs)) == alone
 
 
 def test_a_reward_survives_json() -> None:
