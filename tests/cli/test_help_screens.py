@@ -104,6 +104,6 @@ def test_commands_are_imported_when_they_are_used() -> None:
     code = f"import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules))); {code}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name for name in done.stdout.split() if name.startswith("formalimg.cli.")}
-    assert "formalimg.cli.vocabulary" in loaded
+    assert "formalimg.cli.listings" in loaded
     others = {words[-1] for words in _commands()} | COMMANDS.keys()
     assert not loaded & {f"formalimg.cli.{name}" for name in others - {"vocabulary"}}

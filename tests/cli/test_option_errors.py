@@ -9,7 +9,7 @@ import pytest
 import typer
 from pydantic import Field, TypeAdapter, ValidationError
 
-from formalimg.cli.option_errors import value_problem
+from formalimg.cli.options import value_problem
 from tests.support.command import formalimg
 
 

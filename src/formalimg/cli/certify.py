@@ -12,11 +12,19 @@ import typer
 
 from formalimg import __version__
 from formalimg.cli.commands import SECTIONS, argument, option
-from formalimg.cli.options import MAX_COUNT, MAX_SEED, DryRun, Prices, ProtocolName, key_value_option, read_options
-from formalimg.cli.price_options import GivenPrices, require_prices
-from formalimg.cli.progress import progress_bar
+from formalimg.cli.options import (
+    MAX_COUNT,
+    MAX_SEED,
+    DryRun,
+    PriceOptions,
+    Prices,
+    ProtocolName,
+    key_value_option,
+    read_options,
+    require_prices,
+)
 from formalimg.cli.run_output import print_estimated_calls
-from formalimg.cli.streams import echo, print_data
+from formalimg.cli.streams import echo, print_data, progress_bar
 from formalimg.errors import FormalimgError, OverBudgetError
 
 if TYPE_CHECKING:
@@ -102,7 +110,7 @@ def certify_command(
     from formalimg.models.spending import Spending  # here, so that other commands start faster
 
     _check_options(suite, protocol, anchor, looks_per, out, require)
-    prices = GivenPrices(price, {"grounder" if suite is None else "judge": [judge]})
+    prices = PriceOptions(price, {"grounder" if suite is None else "judge": [judge]})
     given = read_options(judge_option) | prices.option("grounder" if suite is None else "judge", judge)
     if suite is None:
         measured = _grounder(judge, given, scenes or _READINGS, others, seed)

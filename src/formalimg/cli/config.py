@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,7 @@ from typing import Annotated
 import typer
 
 from formalimg.cli.commands import GroupedCommand, option
-from formalimg.cli.streams import echo, print_data
+from formalimg.cli.streams import echo, print_json
 from formalimg.errors import FormalimgError
 
 config_app = typer.Typer(
@@ -94,7 +93,7 @@ def _print_defaults(as_json: bool) -> None:
             "runs": {"value": str(runs.value), "source": runs.source},
             "files": [file.path for file in defaults.files],
         }
-        print_data(f"{json.dumps(found, indent=2, ensure_ascii=False, default=dict)}\n")
+        print_json(found)
         return
     echo(f"files    {', '.join(file.path for file in defaults.files) or f'none; your own would be {user_file()}'}")
     for label, judge, world in (("judge   ", ICONS, "icons"), ("        ", DRAWN, "drawn")):

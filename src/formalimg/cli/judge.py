@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from formalimg import __version__
 from formalimg.cli import options
 from formalimg.cli.commands import argument, option
-from formalimg.cli.price_options import GivenPrices, require_prices
+from formalimg.cli.options import PriceOptions, require_prices
 from formalimg.cli.run import open_named_judges
 from formalimg.cli.run_output import (
     console_output,
@@ -97,7 +97,7 @@ def judge_command(
 
     with closing(open_run(folder)) as run:
         manifest = run.manifest
-    prices = GivenPrices(price, {"judge": judge or []})
+    prices = PriceOptions(price, {"judge": judge or []})
     judges = open_named_judges(
         manifest.suite,
         manifest.model.name,

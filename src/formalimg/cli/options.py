@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
 import typer
 
@@ -16,6 +16,9 @@ from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.cli.commands import SECTIONS, argument, option
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from formalimg.models.base import Identified
 
 _WHAT, _MODEL, _JUDGE, _COST, _WHERE = SECTIONS
 
@@ -231,3 +234,77 @@ def require_web_extra(what: str) -> Iterator[None]:
 def print_address(address: str) -> None:
     """Print the URL of a site and how to stop the server."""
     echo(f"{address}  (Ctrl+C ends it)")
+
+
+# --- prices
+
+Roles: TypeAlias = Mapping[str, Sequence[str]]
+"""The names of the models of a command, by what they do: `model`, `judge`, `rewriter`, `checker`."""
+
+
+class PriceOptions:
+    """Prices from the command line, provided as model options."""
+
+    def __init__(self, given: Sequence[str] | None, roles: Roles) -> None:
+        """Parse prices such as `judge=0.15/0.60` or `openai/my-model=0.04`."""
+        self._prices: dict[str, str] = {}
+        known = [name for names in roles.values() for name in names]
+        for text in given or ():
+            who, equals, price = text.rpartition("=")  # the name of a program may hold one, too
+            if not equals or not price:
+                raise FormalimgError(f"cannot read --price {text!r}: write it as judge=0.15/0.60 or model=0.04")
+            if not roles.get(who) and who not in known:
+                raise FormalimgError(
+                    f"--price {text}: there is no {who!r} in this command: write one of "
+                    f"{', '.join([*(role for role, names in roles.items() if names), *known])}"
+                )
+            self._prices[who] = price
+
+    def option(self, role: str, name: str) -> dict[str, str]:
+        """Return the `price` option of a model, if any. A price by model name takes precedence over one by role."""
+        price = self._prices.get(name, self._prices.get(role))
+        return {} if price is None else {"price": price}
+
+
+def require_prices(budget: float | None, parties: Sequence[Identified], *, per_image: bool = False) -> None:
+    """Raise an error if there is a budget and the price of any party is unknown."""
+    from formalimg.models.pricing import UNKNOWN_PRICE, price_of
+    from formalimg.models.spending import advise_on_unknown_price
+
+    for party in parties if budget is not None else ():
+        if price_of(party) == UNKNOWN_PRICE:
+            raise FormalimgError(advise_on_unknown_price(party.name, per_image=per_image))
+
+
+# --- errors
+
+_BOUNDS = {
+    "greater_than_equal": ("ge", "too small", "{} or more"),
+    "greater_than": ("gt", "too small", "more than {}"),
+    "less_than_equal": ("le", "too large", "{} at most"),
+    "less_than": ("lt", "too large", "less than {}"),
+}
+
+_KINDS = {"int": "a whole number", "float": "a number", "bool": "yes or no"}
+
+
+def value_problem(error: BaseException) -> str | None:
+    """Return a message for an invalid value, or None if the error does not come from pydantic."""
+    details = getattr(error.__cause__, "errors", None)
+    if details is None or type(error.__cause__).__name__ != "ValidationError":
+        return None
+    [first, *_] = details(include_url=False)
+    return _problem(first)
+
+
+def _problem(detail: Mapping[str, Any]) -> str:
+    kind, value = detail["type"], detail["input"]
+    if kind in _BOUNDS:
+        name, problem, wanted = _BOUNDS[kind]
+        bound = detail["ctx"][name]
+        shown = f"{bound:g}" if isinstance(bound, float) else str(bound)
+        return f"{value} is {problem}: give {wanted.format(shown)}"
+    for prefix, wanted in _KINDS.items():
+        if kind.startswith(prefix):
+            return f"{value!r} is not {wanted}: give one" if prefix != "bool" else f"{value!r} is not {wanted}"
+    return str(detail["msg"]).removeprefix("Value error, ").removesuffix(".")

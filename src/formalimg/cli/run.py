@@ -218,11 +218,11 @@ class RunArguments:
         """Return the `price` option of a model or judge if given on the command line."""
         if not self.price:
             return {}
-        from formalimg.cli.price_options import GivenPrices  # here, because few are given
+        from formalimg.cli.options import PriceOptions  # here, because few are given
 
         rewriters = [self.rewriter] if self.rewriter else []
         roles = {"model": self.model, "judge": self.judge or [], "rewriter": rewriters}
-        return GivenPrices(self.price, roles).option(role, name)
+        return PriceOptions(self.price, roles).option(role, name)
 
     def open_models(self) -> list[Reopenable[ImageModel]]:
         """Open the image models or layout planners."""
@@ -326,7 +326,7 @@ def execute_all(asked: RunArguments, *, judging: bool) -> Judged:
     judges = list({id(one): one.instance for opened in by_model.values() for one in opened}.values())
     rewriter = asked.open_rewriter()
     if budget is not None:
-        from formalimg.cli.price_options import require_prices  # here, because most runs have no budget
+        from formalimg.cli.options import require_prices  # here, because most runs have no budget
 
         require_prices(budget, [model.instance for model in models], per_image=asked.task == "image")
         require_prices(budget, [*judges, *([rewriter] if rewriter else [])])
@@ -367,7 +367,7 @@ def run_command(asked: RunArguments) -> None:
         return
     trackers = []
     if asked.log_to:
-        from formalimg.cli.log import read_trackers
+        from formalimg.cli.share import read_trackers
 
         trackers = read_trackers(asked.log_to)
     judged = [(folder, judge) for folder, judge in execute_all(asked, judging=True) if judge is not None]
@@ -379,7 +379,7 @@ def run_command(asked: RunArguments) -> None:
         print_rates(judged, asked.min_coverage, asked.profile)
     finally:  # what could not be scored is a result too
         if trackers:
-            from formalimg.cli.log import log_runs
+            from formalimg.cli.share import log_runs
             from formalimg.runs.manifest import Identity
 
             log_runs(

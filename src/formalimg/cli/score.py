@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,9 +11,9 @@ import typer
 
 from formalimg.cli import options
 from formalimg.cli.commands import SECTIONS, argument, option
-from formalimg.cli.price_options import GivenPrices, require_prices
+from formalimg.cli.options import PriceOptions, require_prices
 from formalimg.cli.run_output import default_budget, default_runs, dollars, exit_if_stopped, print_estimated_calls, warn
-from formalimg.cli.streams import echo, print_data, print_table
+from formalimg.cli.streams import echo, print_data, print_json, print_table
 from formalimg.errors import OverBudgetError
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def score_command(
         if default is not None:
             warn(str(default))
             judge, judge_options = default.name, {**default.options, **judge_options}
-    prices = GivenPrices(price, {"judge": [judge] if judge else [], "writer": [writer] if writer else []})
+    prices = PriceOptions(price, {"judge": [judge] if judge else [], "writer": [writer] if writer else []})
     judge_options |= prices.option("judge", judge) if judge else {}
     scoring = open_scoring(
         pairs,
@@ -181,7 +180,7 @@ def _print_json(scores: Scores) -> None:
 
     summary = summarize_scores(scores)._asdict()
     found = {"folder": str(scores.folder), "summary": summary, "scores": [asdict(one) for one in scores]}
-    print_data(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    print_json(found)
 
 
 _PRINTERS: dict[str, Callable[[Scores], None]] = {

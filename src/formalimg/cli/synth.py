@@ -21,8 +21,7 @@ from formalimg.cli.options import (
     ProfileName,
     read_levels,
 )
-from formalimg.cli.progress import progress_bar
-from formalimg.cli.streams import echo
+from formalimg.cli.streams import echo, progress_bar
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 

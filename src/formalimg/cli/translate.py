@@ -11,7 +11,7 @@ import typer
 from formalimg._util.io import atomic_write_text
 from formalimg.cli import options
 from formalimg.cli.commands import argument, option
-from formalimg.cli.price_options import GivenPrices, require_prices
+from formalimg.cli.options import PriceOptions, require_prices
 from formalimg.cli.run_output import default_budget
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError, OverBudgetError
@@ -54,7 +54,7 @@ def translate_command(
     prompts = read_prompts(file)
     found = [translate_by_reader(prompt, words) for prompt in prompts]
     if model is not None:
-        prices = GivenPrices(price, {"model": [model]})
+        prices = PriceOptions(price, {"model": [model]})
         given = options.read_options(model_options) | prices.option("model", model)
         found = _ask_for_the_rest(found, words, model, given, default_budget(budget))
     lines = "".join(json.dumps(one._asdict(), ensure_ascii=False) + "\n" for one in found)

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from formalimg.cli.commands import argument, option
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, print_address, require_web_extra
-from formalimg.cli.progress import progress_bar
-from formalimg.cli.streams import echo
+from formalimg.cli.streams import echo, progress_bar
 
 _EXPORT = "Static site"
 
