@@ -113,7 +113,7 @@ def test_published_instances_with_their_k(tmp_path: Path) -> None:
 
 def test_a_folder_with_nothing_in_it(tmp_path: Path) -> None:
     code, _, err = formalimg("formula", "check", str(tmp_path))
-    assert (code, err) == (2, f"error: the folder {tmp_path} holds no .json or .formula files\n")
+    assert (code, err) == (2, f"error: the folder {tmp_path} contains no .json or .formula files\n")
 
 
 def test_several_files_are_summed_up(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_the_suite_is_found_out(scene: str) -> None:
     code, _, err = formalimg("formula", "verify", "--formula", natural, "--scene", scene, "--style", "foto")
     assert (code, err) == (
         2,
-        "error: unknown style 'foto': natural knows photo, oil painting, cartoon, cyberpunk, pixel art\n",
+        "error: unknown style 'foto': natural has photo, oil painting, cartoon, cyberpunk, pixel art\n",
     )
     assert formalimg("formula", "verify", "--formula", natural, "--scene", scene, "--suite", "knolling").code == 2
 

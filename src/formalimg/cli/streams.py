@@ -7,6 +7,7 @@ that no text can move the cursor, hide other text, or set the title of a window.
 from __future__ import annotations
 
 import io
+import json
 import logging
 import os
 import sys
@@ -35,7 +36,7 @@ warn = partial(echo, err=True)  # prints a line on standard error
 
 def print_json(data: object) -> None:
     """Print data as indented JSON, with control characters escaped."""
-    print_json(data)
+    print_data(f"{json.dumps(data, indent=2, ensure_ascii=False, default=dict)}\n")
 
 
 def print_data(text: str) -> None:
