@@ -216,7 +216,7 @@ def test_numbers_are_those_of_accelerators(folder: Path) -> None:
 def test_files_are_written_while_the_next_images_are_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
     next_is_being_made = threading.Event()
-    paint, as_answer = LoadedPipeline.generate, diffusers_pipeline.encode_result
+    paint, as_answer = LoadedPipeline.generate, diffusers_pipeline._encode_result
 
     def telling(self: LoadedPipeline, requests: Sequence[ImageRequest]) -> Any:
         nonlocal calls
@@ -230,7 +230,7 @@ def test_files_are_written_while_the_next_images_are_made(folder: Path, monkeypa
         return as_answer(made)
 
     monkeypatch.setattr(LoadedPipeline, "generate", telling)
-    monkeypatch.setattr(diffusers_pipeline, "encode_result", late)
+    monkeypatch.setattr(diffusers_pipeline, "_encode_result", late)
     assert len(images(opened(folder), [REQUESTS[:1], REQUESTS[1:2]])) == 2
 
 

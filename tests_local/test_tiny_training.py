@@ -15,8 +15,7 @@ from PIL import Image
 from formalimg import load, verify
 from formalimg.judges.base import Grounding
 from formalimg.judges.grounders.icons import ground_icons
-from formalimg.models.builtin.tiny.model import load_tiny, unseen_in
-from formalimg.models.builtin.tiny.networks import GRID, PATCH
+from formalimg.models.builtin.tiny.model import GRID, PATCH, load_tiny, unseen_in
 
 torch = pytest.importorskip("torch")
 

@@ -20,8 +20,15 @@ from formalimg import Scene, draw, verify
 from formalimg.drawing.icon_scene import DrawingError
 from formalimg.judges.base import Grounding
 from formalimg.judges.grounders.icons import ground_icons
-from formalimg.models.builtin.tiny.model import MAX_TRAINED_LEVEL, WEIGHTS, TinyModel, Unseen, load_tiny, unseen_in
-from formalimg.models.builtin.tiny.networks import IMAGE_SIZE
+from formalimg.models.builtin.tiny.model import (
+    IMAGE_SIZE,
+    MAX_TRAINED_LEVEL,
+    WEIGHTS,
+    TinyModel,
+    Unseen,
+    load_tiny,
+    unseen_in,
+)
 from formalimg.runs.reader import Judged, open_run
 from formalimg.stats.intervals import clopper_pearson
 from formalimg.types import Item, Verdict

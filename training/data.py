@@ -33,6 +33,7 @@ from formalimg.logic.variables import rename_apart
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.builtin.mentions import prompt_lexicon
 from formalimg.models.builtin.tiny.model import (
+    IMAGE_SIZE,
     MAX_TOKENS,
     MAX_TRAINED_LEVEL,
     Tokenizer,
@@ -40,7 +41,6 @@ from formalimg.models.builtin.tiny.model import (
     split_words,
     unseen_in,
 )
-from formalimg.models.builtin.tiny.networks import IMAGE_SIZE
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 from formalimg.scenes.scene import Scene

@@ -1,4 +1,4 @@
-"""The networks of `builtin/tiny` in torch, for training. `formalimg.models.builtin.tiny.networks` runs them with numpy.
+"""The networks of `builtin/tiny` in torch, for training. `formalimg.models.builtin.tiny.model` runs them with numpy.
 
 The planner has a text encoder that tags the tokens of a prompt which name objects, and a decoder that predicts the
 boxes of these objects. The painter predicts the pixels of a layout. Decoder and painter predict clean data from noisy
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from formalimg._util.transformer import HEAD_SIZE, ROTARY_BASE, grid_positions
-from formalimg.models.builtin.tiny import networks
+from formalimg.models.builtin.tiny import model as networks
 
 GRID, PATCH = networks.GRID, networks.PATCH
 

@@ -29,8 +29,7 @@ from formalimg.judges.base import Grounding
 from formalimg.judges.grounders.icons import ground_icons
 from formalimg.logic.soft_score.best_binding import best_binding
 from formalimg.logic.syntax import Formula
-from formalimg.models.builtin.tiny.model import MAX_OBJECTS, fit_boxes, load_tiny
-from formalimg.models.builtin.tiny.networks import IMAGE_SIZE
+from formalimg.models.builtin.tiny.model import IMAGE_SIZE, MAX_OBJECTS, fit_boxes, load_tiny
 from formalimg.rewards.scorer import Scorer
 from formalimg.scenes.objects import CANVAS
 

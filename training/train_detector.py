@@ -22,7 +22,7 @@ from torch.nn import functional
 from train import StoppedError, compiled, export, to_patches, train
 
 from formalimg._util.transformer import grid_positions
-from formalimg.models.builtin.tiny.networks import GRID, PATCH
+from formalimg.models.builtin.tiny.model import GRID, PATCH
 
 HELD_OUT = 2_000
 """So many drawings at the end of the file are used to measure."""

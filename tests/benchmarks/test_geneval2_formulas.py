@@ -45,7 +45,7 @@ CHASING = GraphQuestion("8", "Is the cup chasing the cookie?", category="verb")
 )
 def test_questions_become_formulas_where_boxes_decide(question: GraphQuestion, by: str, formula: str | None) -> None:
     found = geneval2.question_formula(question)
-    assert geneval2.decided_by(question) == by
+    assert geneval2.evidence_needed(question) == by
     assert (None if found is None else str(found)) == formula
 
 
@@ -101,4 +101,4 @@ def test_the_share_of_the_published_sample_that_boxes_decide() -> None:
     asked = [question for item in items for question in item.spec.questions]
     assert sum(geneval2.question_formula(one) is not None for one in asked) == 501
     assert sum(map(geneval2.is_decidable, items)) == 18
-    assert {one.category for one in asked if geneval2.decided_by(one) == "verbs"} == {"verb"}
+    assert {one.category for one in asked if geneval2.evidence_needed(one) == "verbs"} == {"verb"}

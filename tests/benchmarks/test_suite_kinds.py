@@ -5,7 +5,6 @@ Everything else follows from the object: its items are loaded, exported, run, ju
 
 from __future__ import annotations
 
-import ast
 import csv
 import sys
 from collections import defaultdict
@@ -140,36 +139,3 @@ def test_a_new_suite_is_run_judged_and_reported(like: str, monkeypatch: pytest.M
     assert ("My suite: pass rates in percent, by" in page) != ("My suite: mean scores of images" in page)
     assert all(drawing.name.startswith("mine-") for drawing in comparison_figures(comparison))
     assert item_figures(items)
-
-
-ABOUT_ONE_SUITE = (
-    *(f"benchmarks/{folder}/" for folder in registry.FOLDERS),
-    "benchmarks/registry.py",
-    "language/",
-    "cli/commands.py",
-)
-"""Where code may name a suite: the folder of its benchmark, what is about a vocabulary, and a group of commands."""
-
-
-def test_no_other_code_asks_for_a_suite_by_name() -> None:
-    package, found = Path(formalimg.__file__).parent, []
-    names = set(suite_names()) - {"questions"}  # which is a field of items and a kind of suite as well
-    for path in sorted(package.rglob("*.py")):
-        if path.relative_to(package).as_posix().startswith(ABOUT_ONE_SUITE):
-            continue
-        text = path.read_text()
-        if not any(name in text for name in names):
-            continue
-        for node in ast.walk(ast.parse(text)):
-            match node:
-                case ast.Compare():
-                    asked: list[ast.AST] = [node]
-                case ast.MatchValue():
-                    asked = [node.value]
-                case ast.Dict():
-                    asked = [key for key in node.keys if key is not None]
-                case _:
-                    continue
-            constants = [one.value for part in asked for one in ast.walk(part) if isinstance(one, ast.Constant)]
-            found += [f"{path.name}: {value}" for value in constants if value in names]
-    assert not found

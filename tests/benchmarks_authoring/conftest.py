@@ -1,4 +1,4 @@
-"""One server for all tests that write items of ConceptMix; what its model says is up to each."""
+"""One server for all tests that write items of ConceptMix or CF-World; what its model says is up to each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.benchmarks_authoring.counterfactual_author import Author, serving
 from tests.benchmarks_authoring.mixer import Talk
 
 
@@ -14,4 +15,10 @@ def talk() -> Iterator[Talk]:
     found = Talk()
     with pytest.MonkeyPatch.context() as patch, found.server:
         patch.setenv("OPENAI_API_KEY", "sk-planted-1")
+        yield found
+
+
+@pytest.fixture(scope="module")
+def author() -> Iterator[Author]:
+    with serving() as found:
         yield found

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -22,7 +19,7 @@ from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
 from tests.benchmarks_authoring.mixer import POOLS, Answer, Talk, assert_sound
 from tests.support.loopback.faults import Fault
-from tests.support.sizes import only_in_full, tries
+from tests.support.sizes import tries
 
 pytest.importorskip("openai")
 
@@ -60,18 +57,6 @@ def test_right_answers_become_items_and_only_what_is_open_is_asked(talk: Talk, t
     assert sum(entry["tried"] for entry in manifest["by_level"].values()) == written.tried
 
 
-def test_after_an_outage_nothing_is_asked_twice_and_nothing_is_counted_twice(talk: Talk, tmp_path: Path) -> None:
-    down = talk.write(SPATIAL, tmp_path, faults=lambda place: Fault("500") if place >= 2 else None)
-    assert talk.steps == ["binding", "caption"]
-    assert down.outstanding == 1
-    assert dict(down.rejections) == {"unanswered": 3}
-    then = talk.write(SPATIAL, tmp_path)
-    assert talk.steps == ["check", "questions"]
-    manifest = json.loads((tmp_path / "writing.json").read_text())
-    assert manifest["usage"] == {"input_tokens": 400, "output_tokens": 80}
-    assert then.items == talk.write(SPATIAL, tmp_path / "undisturbed").items != ()
-
-
 @pytest.mark.parametrize("stop", [1, 2, 3, 4, 7][:: tries(2, 1)])
 def test_wherever_it_is_stopped_it_goes_on_to_the_same_items(talk: Talk, tmp_path: Path, stop: int) -> None:
     """A wrong key ends everything, once what is on its way has come."""
@@ -87,37 +72,6 @@ def test_wherever_it_is_stopped_it_goes_on_to_the_same_items(talk: Talk, tmp_pat
     assert len(talk.steps) == asked - before, "what was on its way when another failed is not asked again"
     for name in ("items.jsonl", "writing.json"):
         assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-
-
-@only_in_full
-def test_killed_and_taken_up_again_it_ends_with_the_same_items(talk: Talk, tmp_path: Path) -> None:
-    plan = AuthoringPlan("conceptmix", (1, 2), 8, attempts=4)
-    whole = talk.write(plan, tmp_path / "whole")
-    asked, talk.steps = len(talk.steps), []
-    command = [
-        sys.executable,
-        "-m",
-        "formalimg",
-        "items",
-        "write",
-        "conceptmix",
-        "-m",
-        "openai/some-model",
-        "--levels",
-        "1,2",
-    ]
-    command += ["--per-level", "8", "--attempts", "4", "--out", str(tmp_path / "killed")]
-    options = ["-M", f"base_url={talk.server.url}/v1", "-M", "cache=off", "-M", "concurrency=2"]
-    process = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while len(talk.steps) < 12 and process.poll() is None:
-        time.sleep(0.001)
-    process.kill()
-    process.wait(30)
-    before = len(talk.steps)
-    assert 12 <= before < asked, "it was to be killed in the middle"
-    assert talk.write(plan, tmp_path / "killed").items == whole.items
-    assert 0 <= len(talk.steps) - (asked - before) <= 2, "only what was on its way is asked again"
-    assert (tmp_path / "killed" / "items.jsonl").read_bytes() == (tmp_path / "whole" / "items.jsonl").read_bytes()
 
 
 def test_the_paper_keeps_the_caption_and_the_published_code_takes_what_is_repeated(talk: Talk, tmp_path: Path) -> None:
@@ -194,15 +148,6 @@ def test_what_cannot_be_drawn_is_told_before_anyone_is_asked(talk: Talk, tmp_pat
     plan = AuthoringPlan("conceptmix", (1, 3), 1, choices=ConceptChoices(tmp_path, only="color"))
     talk.steps = []
     with pytest.raises(FormalimgError, match="color"):
-        talk.write(plan, tmp_path / "out")
-    assert talk.steps == []
-    assert not (tmp_path / "out").exists()
-
-
-def test_more_items_than_there_are_is_told_before_anyone_is_asked(talk: Talk, tmp_path: Path) -> None:
-    plan = AuthoringPlan("conceptmix", (1,), 101, choices=ConceptChoices(only="size"))
-    talk.steps = []
-    with pytest.raises(FormalimgError, match="at most 100 different items with k=1"):
         talk.write(plan, tmp_path / "out")
     assert talk.steps == []
     assert not (tmp_path / "out").exists()

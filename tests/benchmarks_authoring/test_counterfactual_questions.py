@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from formalimg.benchmarks.authoring.engine import author_suite, estimate_authoring
 from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices
 from formalimg.benchmarks.cfworld.items import items_of_groups, rule_items
@@ -22,19 +20,12 @@ from formalimg.benchmarks.loader import load
 from formalimg.cli.write import write_command
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
-from tests.benchmarks_authoring.counterfactual_author import OURS, Answer, Author, after, serving
-from tests.support.loopback.faults import Fault
+from tests.benchmarks_authoring.counterfactual_author import OURS, Answer, Author, after
 
 pytest.importorskip("openai")
 PUBLISHED = Path(__file__).parents[3] / "shared" / "official" / "cf-world"
 app = typer.Typer()
 app.command()(write_command)
-
-
-@pytest.fixture(scope="module")
-def author() -> Iterator[Author]:
-    with serving() as found:
-        yield found
 
 
 def prompts(count: int = 2) -> tuple[Item[CounterfactualSpec], ...]:
@@ -147,31 +138,10 @@ def test_the_assessment_point_of_the_implicit_prompt_is_enough_for_both(author: 
     assert written.items[1].spec.questions == written.items[2].spec.questions != ()
 
 
-def test_what_was_answered_before_a_stop_is_not_asked_again(author: Author, tmp_path: Path) -> None:
-    given = prompts(3)
-    out = Fault("500")
-    cut = author.write(plan_for(given), tmp_path, faults=lambda number: out if number >= 2 else None, hands=1)
-    assert cut.outstanding == 4
-    assert cut.path is None
-    written = author.write(plan_for(given), tmp_path)
-    assert len(author.steps) == 4
-    assert len(written.items) == 9
-    whole = author.write(plan_for(given), tmp_path / "at-once")
-    assert (tmp_path / "items.jsonl").read_bytes() == (tmp_path / "at-once" / "items.jsonl").read_bytes()
-    assert whole.items == written.items
-
-
 def test_a_folder_of_other_prompts_is_refused(author: Author, tmp_path: Path) -> None:
     author.write(plan_for(prompts(1)), tmp_path)
     with pytest.raises(FormalimgError, match="questions_for"):
         author.write(plan_for(prompts(2)[3:]), tmp_path)
-
-
-def test_a_dry_run_counts_one_request_for_each_set_of_questions(author: Author, tmp_path: Path) -> None:
-    outlook = estimate_authoring(plan_for(prompts(2)), author.model(), tmp_path / "new")
-    assert (outlook.places, outlook.questions) == (4, 4)
-    assert prompts()[0].prompt in outlook.first
-    assert not (tmp_path / "new").exists()
 
 
 def _rules(count: int = 6) -> tuple[Item[CounterfactualSpec], ...]:
@@ -191,19 +161,6 @@ def test_each_drawing_of_the_rule_probe_gets_a_question_of_its_own(author: Autho
         (question,) = item.spec.questions
         assert (question.dimension, question.weight) == ("assessment", 15)
         assert item.spec.assessment.rstrip(".") in question.question
-
-
-def test_a_rule_question_that_cannot_score_is_asked_for_again(author: Author, tmp_path: Path) -> None:
-    spoilt: list[str] = []
-
-    def spoil(step: str, answer: Answer, question: str) -> Answer:
-        spoilt.append(question)
-        return {**answer, "criteria": "1: it is so."} if len(spoilt) == 1 else answer
-
-    plan = AuthoringPlan("cf-world-rules", attempts=2, choices=CounterfactualChoices(prompts=_rules(2)))
-    written = author.write(plan, tmp_path, spoil)
-    assert dict(written.rejections) == {"no criteria": 1}
-    assert len(written.items) == 2
 
 
 def test_published_rules_get_questions(author: Author, tmp_path: Path) -> None:
@@ -235,15 +192,6 @@ def test_the_command_writes_questions_of_rules_and_no_rules(author: Author, tmp_
     ):
         with pytest.raises(FormalimgError, match=message):
             run(*arguments)
-
-
-def test_the_users_own_text_is_sent(author: Author, tmp_path: Path) -> None:
-    (tmp_path / "own").mkdir()
-    text = "Mine: {prompt}\n{rule}\nit is right: {shows}"
-    (tmp_path / "own" / "write-scores.txt").write_text(text)
-    author.steps, author.questions, author.spoil = [], [], lambda step, answer, question: answer
-    author_suite(plan_for(prompts(1)), author.model(), tmp_path / "out", prompts=tmp_path / "own")
-    assert author.questions[0].startswith("Mine: ")
 
 
 def test_the_command_writes_questions_and_says_what_it_needs(

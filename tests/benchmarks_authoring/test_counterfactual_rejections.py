@@ -7,7 +7,6 @@ import random
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +33,10 @@ from tests.benchmarks_authoring.counterfactual_author import (
     plan_of,
     questions_about,
     right_answer,
-    serving,
 )
 from tests.support.loopback.faults import Fault
 
 pytest.importorskip("openai")
-
-
-@pytest.fixture(scope="module")
-def author() -> Iterator[Author]:
-    with serving() as found:
-        yield found
 
 
 def _with(**fields: Any) -> Any:

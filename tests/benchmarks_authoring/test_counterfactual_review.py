@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,11 @@ from formalimg.benchmarks.cfworld.group_checks import check_groups
 from formalimg.benchmarks.loader import load
 from formalimg.cli.review import review_app
 from formalimg.errors import FormalimgError
-from tests.benchmarks_authoring.counterfactual_author import OURS, Author, plan_of, serving
+from tests.benchmarks_authoring.counterfactual_author import OURS, Author, plan_of
 from tests.support.sizes import only_in_full
 
 pytest.importorskip("openai")
 Line = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def author() -> Iterator[Author]:
-    with serving() as found:
-        yield found
 
 
 @pytest.fixture(autouse=True)

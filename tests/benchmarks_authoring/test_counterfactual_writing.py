@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from formalimg.benchmarks.authoring.engine import author_suite
 from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, named_outcomes
 from formalimg.benchmarks.cfworld.authoring.group_task import read_groups
@@ -30,19 +28,12 @@ from tests.benchmarks_authoring.counterfactual_author import (
     group_asked,
     laws,
     plan_of,
-    serving,
 )
 from tests.support.loopback.faults import Fault
 
 pytest.importorskip("openai")
 app = typer.Typer()
 app.command()(write_command)
-
-
-@pytest.fixture(scope="module")
-def author() -> Iterator[Author]:
-    with serving() as found:
-        yield found
 
 
 def test_right_answers_become_groups_and_their_items(author: Author, tmp_path: Path) -> None:
@@ -106,28 +97,6 @@ def test_the_same_group_twice_is_kept_once(author: Author, tmp_path: Path) -> No
     manifest = json.loads((tmp_path / "1" / "writing.json").read_text())
     assert manifest["laws_short_of_groups"] == [law.law for law in laws(3)]
     assert manifest["items"] == 9
-
-
-def test_groups_that_took_longer_still_stand_in_their_place(author: Author, tmp_path: Path) -> None:
-    asked: list[str] = []
-
-    def spoil(step: str, answer: Answer, question: str) -> Answer:
-        first = step == "group" and after(question, "The law: ") == laws(1)[0].law and not asked
-        asked.extend([question] * first)
-        return {**answer, "shows": "no"} if first else answer
-
-    written = author.write(plan_of(3), tmp_path, spoil)
-    names = ["law-001-1", "law-002-1", "law-003-1"]
-    assert [group.id for group in read_groups(tmp_path / "groups.jsonl")] == names
-    assert [item.spec.group for item in written.items[::3]] == names
-    assert dict(written.rejections) == {"form": 1}
-
-
-def test_the_checker_can_be_another_model(author: Author, tmp_path: Path) -> None:
-    author.steps = []
-    author_suite(plan_of(1), author.model(), tmp_path, checker=author.model("strict-model"))
-    requests = [json.loads(request.body) for request in author.server.requests[-2:]]
-    assert [request["model"] for request in requests] == ["some-model", "strict-model"]
 
 
 def test_a_law_without_a_field_gets_the_one_that_the_writer_says(author: Author, tmp_path: Path) -> None:
@@ -230,13 +199,3 @@ def test_items_that_were_written_can_be_described(
 
 def _without_version(items: list[Item]) -> list[Item]:  # type: ignore[type-arg]
     return [replace(item, version="") for item in items]
-
-
-def test_a_text_of_the_users_takes_the_place_of_ours(author: Author, tmp_path: Path) -> None:
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "write-group.txt").write_text("My words.\nThe law: {law}\nThe field: {field}")
-    author.steps, author.questions, author.spoil = [], [], lambda step, answer, question: answer
-    author_suite(plan_of(1), author.model(), tmp_path / "out", prompts=tmp_path / "own")
-    assert author.questions[0].startswith("My words.")
-    manifest = json.loads((tmp_path / "out" / "writing.json").read_text())
-    assert manifest["prompts"]["write-group"].startswith("the user's own")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,67 +15,50 @@ from formalimg.benchmarks.authoring.task import AuthoringPlan
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices
 from formalimg.benchmarks.cfworld.authoring.question_task import ListedQuestions
 from formalimg.benchmarks.cfworld.items import items_of_groups, rule_items
-from formalimg.benchmarks.download.texts import pull_texts
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Answered, Message, Reply, Usage
-from formalimg.types import AnswerType, Item
+from formalimg.types import Item
 from tests.benchmarks_authoring.counterfactual_author import OURS
-from tests.support.published_scripts import authors_scripts, script_text, write_scripts
+from tests.benchmarks_authoring.published_author import PublishedAuthor, pulled
+from tests.support.published_scripts import script_text
 
 
-@dataclass
-class Author:
-    """Writes questions in the published form, and remembers the messages."""
+def author(shows: list[str], kinds: tuple[str, ...]) -> PublishedAuthor:
+    """Writes a question of each kind about one of the assessment points."""
 
-    shows: list[str]
-    kinds: tuple[str, ...]
-    name: str = "scripted/model"
-    settings: dict[str, Any] = field(default_factory=dict)
-    concurrency: int = 1
-    asked: list[list[tuple[str, str]]] = field(default_factory=list)
-
-    async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
-        self.asked.append([(message.role, str(message.parts[0])) for message in messages])
-        shows = next(shows for shows in self.shows if shows in str(messages[-1].parts[0]))
+    def reply(text: str, answer_type: Any) -> str:
+        point = next(point for point in shows if point in text)
         listed = [
             {
                 "question_type": kind,
-                "question": f"{kind}: {shows.rstrip('.')}?",
+                "question": f"{kind}: {point.rstrip('.')}?",
                 "evaluation_criteria": "1.0 – yes. 0.5 – in part. 0.0 – no.",
                 "weight": 99,
             }
-            for kind in self.kinds
+            for kind in kinds
         ]
-        raw = f"```json\n{json.dumps(listed)}\n```"
-        return Answered(answer_type.from_text(raw), raw, Usage(1, 1), 0.0, {})  # type: ignore[attr-defined]
+        return f"```json\n{json.dumps(listed)}\n```"
 
-
-@pytest.fixture(params=["own words", "the authors'"])
-def texts(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
-    """The folder of the scripts, and the folder of the texts that were pulled from there."""
-    own = request.param == "own words"
-    scripts = write_scripts(tmp_path / "scripts", "cf-world") if own else authors_scripts("cf-world")
-    pull_texts("cf-world", tmp_path / "texts", scripts)
-    return scripts / "scripts/generate_eval", tmp_path / "texts"
+    return PublishedAuthor(reply)
 
 
 def bare(items: Sequence[Item[Any]]) -> tuple[Item[Any], ...]:
     return tuple(replace(item, spec=replace(item.spec, questions=())) for item in items)
 
 
-def test_questions_of_groups_are_asked_for_as_published(texts: tuple[Path, Path], tmp_path: Path) -> None:
-    scripts, folder = texts
+@pytest.mark.parametrize("own", [True, False])
+def test_questions_of_groups_are_asked_for_as_published(own: bool, tmp_path: Path) -> None:
+    scripts, folder = pulled("cf-world", tmp_path, own=own)
     items = bare(items_of_groups(OURS[:1], "1"))
-    author = Author(
+    model = author(
         [item.spec.assessment for item in items], ("Visual Integrity", "Counterfactual Logic", "Assessment Point")
     )
     plan = AuthoringPlan("cf-world", attempts=1, version="mine", choices=CounterfactualChoices(prompts=items))
-    written = author_suite(plan, author, tmp_path / "out", prompts=folder)
+    written = author_suite(plan, model, tmp_path / "out", prompts=folder)
     assert [len(item.spec.questions) for item in written.items] == [3, 3, 3]
     assert [one.weight for one in written.items[0].spec.questions] == [3, 8, 15], "weights are those of the type"
-    script = scripts / "gemini.py"
+    script = scripts / "scripts/generate_eval/gemini.py"
     template, system = script_text(script, "PROMPT_TEMPLATE"), script_text(script, "content")
-    assert sorted(author.asked) == sorted(
+    assert sorted(model.asked) == sorted(
         [
             ("system", system),
             (
@@ -91,20 +74,21 @@ def test_questions_of_groups_are_asked_for_as_published(texts: tuple[Path, Path]
     )
 
 
-def test_a_question_of_a_rule_is_asked_for_as_published(texts: tuple[Path, Path], tmp_path: Path) -> None:
-    scripts, folder = texts
+@pytest.mark.parametrize("own", [True, False])
+def test_a_question_of_a_rule_is_asked_for_as_published(own: bool, tmp_path: Path) -> None:
+    scripts, folder = pulled("cf-world", tmp_path, own=own)
     items = bare(rule_items("1")[:1])
-    author = Author([items[0].spec.assessment], ("Assessment Point",))
+    model = author([items[0].spec.assessment], ("Assessment Point",))
     plan = AuthoringPlan("cf-world-rules", attempts=1, version="mine", choices=CounterfactualChoices(prompts=items))
-    written = author_suite(plan, author, tmp_path / "out", prompts=folder)
+    written = author_suite(plan, model, tmp_path / "out", prompts=folder)
     assert [one.dimension for one in written.items[0].spec.questions] == ["assessment"]
-    script = scripts / "rule_decouple.py"
+    script = scripts / "scripts/generate_eval/rule_decouple.py"
     filled = script_text(script, "PROMPT_TEMPLATE").format(
         input_prompt=items[0].prompt, assessment_points=items[0].spec.assessment
     )
     contents = (script_text(script, "content", number) for number in range(9))
     system = next(text for text in contents if "[" in text)
-    assert author.asked == [[("system", system), ("user", filled)]]
+    assert model.asked == [[("system", system), ("user", filled)]]
 
 
 @pytest.mark.parametrize(
@@ -123,9 +107,9 @@ def test_other_lists_are_no_answer(text: str) -> None:
 
 
 def test_the_sections_have_to_lie_beside_the_authors_text(tmp_path: Path) -> None:
-    pull_texts("cf-world", tmp_path / "texts", write_scripts(tmp_path / "scripts", "cf-world"))
-    (tmp_path / "texts" / "questions-factual.txt").unlink()
+    _, folder = pulled("cf-world", tmp_path)
+    (folder / "questions-factual.txt").unlink()
     items = bare(items_of_groups(OURS[:1], "1"))
     plan = AuthoringPlan("cf-world", attempts=1, version="mine", choices=CounterfactualChoices(prompts=items))
     with pytest.raises(FormalimgError, match=r"questions-factual\.txt: put it there"):
-        author_suite(plan, Author([], ()), tmp_path / "out", prompts=tmp_path / "texts")
+        author_suite(plan, author([], ()), tmp_path / "out", prompts=folder)

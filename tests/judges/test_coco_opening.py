@@ -15,7 +15,7 @@ from PIL import Image
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.boxes import (
-    DetectedBox,
+    ScoredBox,
     SuppressionResult,
     add_missing_classes,
     drop_uncertain,
@@ -279,8 +279,8 @@ def test_classes_of_other_weights_are_lines_of_a_file(tmp_path: Path) -> None:
 
 
 def test_all_classes_compete_and_only_those_asked_for_are_in_the_scene() -> None:
-    sheep, horse = (DetectedBox("sheep", 0.8, Box(0, 0, 300, 300)), DetectedBox("horse", 0.6, Box(0, 0, 310, 300)))
-    dog = DetectedBox("dog", 0.7, Box(500, 500, 700, 900))
+    sheep, horse = (ScoredBox("sheep", 0.8, Box(0, 0, 300, 300)), ScoredBox("horse", 0.6, Box(0, 0, 310, 300)))
+    dog = ScoredBox("dog", 0.7, Box(500, 500, 700, 900))
     result = suppress_overlaps([sheep, horse, dog], 0.5)
     grounding = ground_detections(Image.new("RGB", (64, 64), "blue"), result, {}, {"horse", "dog"})
     assert [(obj.label, obj.color) for obj in grounding.scene.objects] == [("dog", "blue")]
@@ -291,7 +291,7 @@ def test_all_classes_compete_and_only_those_asked_for_are_in_the_scene() -> None
 def test_the_best_box_of_a_class_needs_a_lower_score_than_others() -> None:
     scores = {"dog": (0.4, 0.3), "cat": (0.9, 0.45, 0.6), "cup": (0.4,)}
     boxes = [
-        DetectedBox(label, score, Box(100 * place, row * 200, 100 * place + 90, row * 200 + 90))
+        ScoredBox(label, score, Box(100 * place, row * 200, 100 * place + 90, row * 200 + 90))
         for row, (label, own) in enumerate(scores.items())
         for place, score in enumerate(own)
     ]
@@ -303,7 +303,7 @@ def test_the_best_box_of_a_class_needs_a_lower_score_than_others() -> None:
 def test_a_second_network_adds_requested_classes_that_are_missing() -> None:
     def look(*boxes: tuple[str, float, float]) -> SuppressionResult:
         return SuppressionResult(
-            tuple(DetectedBox(label, 0.9, Box(x, 0, x + width, 100)) for label, x, width in boxes), ()
+            tuple(ScoredBox(label, 0.9, Box(x, 0, x + width, 100)) for label, x, width in boxes), ()
         )
 
     first = look(("chair", 0, 100), ("dog", 500, 100))

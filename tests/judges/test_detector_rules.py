@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.judges.boxes import MIN_BOX_SIDE, DetectedBox, box_overlap, suppress_overlaps
+from formalimg.judges.boxes import MIN_BOX_SIDE, ScoredBox, box_overlap, suppress_overlaps
 from formalimg.judges.factory import open_grounder
 from formalimg.judges.grounders.detector import detector_family
 from formalimg.scenes.objects import CANVAS, Box
@@ -20,7 +20,7 @@ from formalimg.scenes.objects import CANVAS, Box
 NUMBERS = st.floats(-300, 1300)
 FOUND = st.lists(
     st.builds(
-        DetectedBox,
+        ScoredBox,
         st.sampled_from(["cup", "pen"]),
         st.floats(0, 1),
         st.builds(Box, NUMBERS, NUMBERS, NUMBERS, NUMBERS),
@@ -30,7 +30,7 @@ FOUND = st.lists(
 
 
 @given(FOUND, st.floats(0.01, 1))
-def test_what_is_kept_lies_on_the_canvas_and_does_not_overlap(found: list[DetectedBox], most: float) -> None:
+def test_what_is_kept_lies_on_the_canvas_and_does_not_overlap(found: list[ScoredBox], most: float) -> None:
     kept, dropped = suppress_overlaps(found, most)
     assert len(kept) + len(dropped) == len(found)
     for place, one in enumerate(kept):
@@ -41,7 +41,7 @@ def test_what_is_kept_lies_on_the_canvas_and_does_not_overlap(found: list[Detect
 
 
 @given(FOUND, st.floats(0.01, 1))
-def test_what_is_dropped_was_no_object_or_stood_behind_a_surer_one(found: list[DetectedBox], most: float) -> None:
+def test_what_is_dropped_was_no_object_or_stood_behind_a_surer_one(found: list[ScoredBox], most: float) -> None:
     kept, dropped = suppress_overlaps(found, most)
     for one in dropped:
         alone, _ = suppress_overlaps([one], most)
@@ -51,15 +51,15 @@ def test_what_is_dropped_was_no_object_or_stood_behind_a_surer_one(found: list[D
 
 
 def test_of_two_boxes_of_one_object_the_surer_is_kept_whatever_its_class() -> None:
-    pen, cup = DetectedBox("pen", 0.6, Box(100, 100, 300, 300)), DetectedBox("cup", 0.7, Box(110, 100, 300, 300))
-    small = DetectedBox("pen", 0.5, Box(150, 150, 200, 200))
+    pen, cup = ScoredBox("pen", 0.6, Box(100, 100, 300, 300)), ScoredBox("cup", 0.7, Box(110, 100, 300, 300))
+    small = ScoredBox("pen", 0.5, Box(150, 150, 200, 200))
     assert suppress_overlaps([pen, cup, small], 0.5) == ((cup, small), (pen,))
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 def test_a_broken_detector_is_noticed(number: float) -> None:
     with pytest.raises(ValueError, match="the detector gave"):
-        suppress_overlaps([DetectedBox("cup", 0.5, Box(0, 0, number, 10))], 0.5)
+        suppress_overlaps([ScoredBox("cup", 0.5, Box(0, 0, number, 10))], 0.5)
 
 
 def test_families_are_told_by_their_names() -> None:

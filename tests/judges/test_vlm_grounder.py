@@ -19,7 +19,7 @@ from formalimg.judges.base import Grounding
 from formalimg.judges.grounders.vlm import VlmGrounder
 from formalimg.judges.scene_judge import SceneJudge
 from formalimg.models.base import Completion, Message, Unanswered
-from formalimg.models.chat_provider import build_chat_model
+from formalimg.models.provider_models import build_chat_model
 from formalimg.types import Grounder, Item, Setting, Unscored, Verdict
 from tests.support.scripted_chat import Known, ScriptedChat, Spoil, numbered, tells_objects
 from tests.support.sizes import tries

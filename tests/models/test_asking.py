@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Answered, Attachment, CallError, Completion, Message, Reply, Unanswered, Usage
-from formalimg.models.chat_provider import ProviderChatModel, build_chat_model
+from formalimg.models.provider_models import ProviderChatModel, build_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.models.structured_output import with_format
 from formalimg.types import Setting

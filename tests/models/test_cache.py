@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Answered, Attachment, CallError, Completion, Message, Reply, Unanswered, Usage
 from formalimg.models.cache import AnswerCache, cache_folder, cache_key
-from formalimg.models.chat_provider import build_chat_model
+from formalimg.models.provider_models import build_chat_model
 from formalimg.models.registry import open_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.types import Setting

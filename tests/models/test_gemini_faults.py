@@ -11,8 +11,8 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Generated, ImageRequest, ImageResult, Refused
-from formalimg.models.image_provider import ImageCompletion
 from formalimg.models.options import Options
+from formalimg.models.provider_models import ImageCompletion
 from formalimg.models.providers.gemini import GeminiImages, open_gemini_client, open_gemini_images
 from formalimg.types import ImageModel
 from tests.support.loopback import Fault, Loopback, Wish, at_random, scripted

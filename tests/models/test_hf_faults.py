@@ -11,8 +11,8 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Generated, ImageRequest, ImageResult
-from formalimg.models.image_provider import ImageCompletion
 from formalimg.models.options import Options
+from formalimg.models.provider_models import ImageCompletion
 from formalimg.models.providers.hf import HfImages, open_hf_client, open_hf_images
 from formalimg.types import ImageModel
 from tests.support.loopback import Fault, Loopback, Wish, at_random, scripted

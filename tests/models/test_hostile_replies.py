@@ -17,7 +17,7 @@ from formalimg._util.strict_json import loads_strict
 from formalimg.benchmarks.cfworld.score_files import _score_or_reason
 from formalimg.models.base import Answered, Completion, Failed, ImageRequest, Message, Unanswered
 from formalimg.models.builtin.baselines import compose_layout
-from formalimg.models.chat_provider import build_chat_model
+from formalimg.models.provider_models import build_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.models.structured_output import (
     MAX_REPLY,

@@ -8,7 +8,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Generated, Refused, Usage
-from formalimg.models.image_provider import ImageCompletion
+from formalimg.models.provider_models import ImageCompletion
 from formalimg.models.providers.openai import OpenAIImages, open_openai_images, read_image
 from formalimg.models.providers.sdk import connect_openai
 from tests.support.loopback import Loopback, Wish, scripted

@@ -11,7 +11,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Failed, Generated, ImageRequest, ImageResult, Refused, Usage
-from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
+from formalimg.models.provider_models import ImageCompletion, ImageProvider, build_image_model
 from formalimg.models.retry import RateLimiter, RetryPolicy
 from formalimg.types import ImageModel, Setting
 

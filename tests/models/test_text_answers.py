@@ -12,8 +12,8 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.models import text_answer
 from formalimg.models.base import Answered, Completion, Message, Unanswered
-from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.options import sampling_options
+from formalimg.models.provider_models import build_chat_model
 from formalimg.models.registry import open_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.models.text_answer import TextAnswer, json_or_literal

@@ -25,11 +25,10 @@ from formalimg.models.base import (
     Reply,
     Usage,
 )
-from formalimg.models.chat_provider import build_chat_model
-from formalimg.models.image_provider import ImageCompletion, build_image_model
+from formalimg.models.pricing import note_usage, open_meter
+from formalimg.models.provider_models import ImageCompletion, build_chat_model, build_image_model
 from formalimg.models.providers.http import read_usage
 from formalimg.models.retry import RetryPolicy
-from formalimg.models.spending import note_usage, open_meter
 from formalimg.runs.progress import Progress
 from formalimg.types import Setting
 from tests.support.remote_models import answers, request

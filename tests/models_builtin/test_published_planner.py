@@ -23,7 +23,7 @@ from formalimg.logic.parser import parse
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.base import Attachment, Failed, Generated
 from formalimg.models.builtin.planner import ChatPlanner, LayoutAnswer, PublishedPlanner
-from formalimg.models.chat_provider import build_chat_model
+from formalimg.models.provider_models import build_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.prompts import PromptError
 from formalimg.scenes.objects import SceneError

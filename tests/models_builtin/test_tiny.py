@@ -14,8 +14,7 @@ from formalimg import verify
 from formalimg.errors import FormalimgError
 from formalimg.models.base import ImageRequest, ImageResult, Refused
 from formalimg.models.builtin.baselines import open_baseline
-from formalimg.models.builtin.tiny.model import WEIGHTS, load_tiny, unseen_in, weights_digest
-from formalimg.models.builtin.tiny.networks import IMAGE_SIZE
+from formalimg.models.builtin.tiny.model import IMAGE_SIZE, WEIGHTS, load_tiny, unseen_in, weights_digest
 from tests.models_builtin.knolling import knolling
 
 

@@ -13,7 +13,7 @@ from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.clause_judge import ClauseJudge
 from formalimg.judges.factory import open_judge
 from formalimg.models.base import Completion, Message
-from formalimg.models.chat_provider import build_chat_model
+from formalimg.models.provider_models import build_chat_model
 from formalimg.models.python_function import CallableModel
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from formalimg.models.base import Completion, Message
-from formalimg.models.chat_provider import build_chat_model
+from formalimg.models.provider_models import build_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.types import ChatModel, Setting
 

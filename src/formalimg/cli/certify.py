@@ -107,7 +107,7 @@ def certify_command(
     boxes overlap by 0.9. Drawings are used as they are, and after compression, scaling, blur and noise. With --require,
     all other images must be refused, too.
     """
-    from formalimg.models.spending import Spending  # here, so that other commands start faster
+    from formalimg.models.pricing import Spending  # here, so that other commands start faster
 
     _check_options(suite, protocol, anchor, looks_per, out, require)
     prices = PriceOptions(price, {"grounder" if suite is None else "judge": [judge]})

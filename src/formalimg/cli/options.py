@@ -268,8 +268,7 @@ class PriceOptions:
 
 def require_prices(budget: float | None, parties: Sequence[Identified], *, per_image: bool = False) -> None:
     """Raise an error if there is a budget and the price of any party is unknown."""
-    from formalimg.models.pricing import UNKNOWN_PRICE, price_of
-    from formalimg.models.spending import advise_on_unknown_price
+    from formalimg.models.pricing import UNKNOWN_PRICE, advise_on_unknown_price, price_of
 
     for party in parties if budget is not None else ():
         if price_of(party) == UNKNOWN_PRICE:

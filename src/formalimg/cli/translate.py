@@ -76,8 +76,8 @@ def _ask_for_the_rest(
 ) -> list[Translation]:
     """Complete the translations by asking the chat model for the missing ones."""
     from formalimg._util.aio import run_sync
+    from formalimg.models.pricing import Spending
     from formalimg.models.registry import open_chat_model
-    from formalimg.models.spending import Spending
     from formalimg.scoring.translation import FormulaTranslator
 
     chat = open_chat_model(model, given)

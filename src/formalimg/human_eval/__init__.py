@@ -7,9 +7,6 @@ if TYPE_CHECKING:
     from formalimg.human_eval.study import open_study
     from formalimg.human_eval.study_builder import create_study
 
-__all__ = [
-    "create_study",
-    "open_study",
-]
+__all__ = ["create_study", "open_study"]
 
 __getattr__, __dir__ = lazy_exports(__name__)

@@ -122,12 +122,10 @@ def min_checks(protocol: RatingProtocol) -> int:
 def usual_checks(images: int, protocol: RatingProtocol) -> int:
     """Return the default number of attention checks per rater for the given number of images.
 
-    Enough to distinguish careful raters from others, but at most one per two images in a short study, and at least one
-    in twenty tasks.
+    Enough to distinguish careful raters from others, but at most one per two images, and at least one in twenty tasks.
     """
-    return max(
-        ceil(images * CHECKS / (1 - CHECKS) - _ROUNDING), min(min_checks(protocol), ceil(images / _IMAGES_PER_CHECK))
-    )
+    share = ceil(images * CHECKS / (1 - CHECKS) - _ROUNDING)
+    return max(share, min(min_checks(protocol), ceil(images / _IMAGES_PER_CHECK)))
 
 
 def find_excluded(raters: Iterable[RaterSummary], rules: StudyRules | None) -> dict[str, str]:
@@ -179,16 +177,12 @@ def is_unrelated(rated: Item[object], prompted: Item[object], protocol: RatingPr
             except FormulaError:
                 return False
     rule = rating_rules(rated.suite).is_unrelated
-    if rule is None:
-        return protocol == "ab" and _share_no_word(rated.prompt, prompted.prompt)
-    return rule(rated, prompted, protocol)
-
-
-def _share_no_word(first: str, second: str) -> bool:
-    """Return whether the prompts share no word of three letters or more; False for scripts without word spacing."""
-    if any(letter >= _UNSPACED for letter in first + second):
+    if rule is not None:
+        return rule(rated, prompted, protocol)
+    prompts = (rated.prompt, prompted.prompt)
+    if protocol != "ab" or any(letter >= _UNSPACED for letter in "".join(prompts)):
         return False
-    stems = [{word.rstrip("s")[:_STEM] for word in _WORD.findall(text.lower())} - _COMMON for text in (first, second)]
+    stems = [{word.rstrip("s")[:_STEM] for word in _WORD.findall(text.lower())} - _COMMON for text in prompts]
     return all(stems) and not stems[0] & stems[1]
 
 

@@ -56,8 +56,7 @@ class RateableImage(NamedTuple):
     level: int
     file: str  # its path inside the run folder, with slashes
     sha256: str  # the digest of its bytes
-    # the scene that the judge found, in the grounding format; None if not needed or not found
-    grounded: dict[str, object] | None
+    grounded: dict[str, object] | None  # the scene that the judge found, in the grounding format; None if not needed
     score: float | None = None  # the score that the last judge gave; None if unscored
     passed: bool | None = None  # its answer; None if unscored
 
@@ -196,7 +195,7 @@ def write_study(
     """Write a study to a new folder and return the secret part of each rater's link.
 
     Tasks are in the order in which each rater sees them. Answers, if any, were given elsewhere: one to each task, which
-    has one step. All are stored with the time of writing, because it is not known when they were given.
+    has one step. All are stored with the time of writing.
     """
     if folder.exists():
         raise FormalimgError(f"{folder} already exists: choose another folder for the study")
@@ -204,32 +203,33 @@ def write_study(
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+        try:
+            with (
+                rating_errors(folder),
+                closing(open_untrusted(partial / RATINGS_FILE, "rwc", timeout=_BUSY_TIMEOUT)) as database,
+            ):
+                database.execute("PRAGMA journal_mode = WAL")
+                database.executescript(f"BEGIN; {_read_schema(SCHEMA)} PRAGMA user_version = {SCHEMA}; COMMIT;")
+                database.execute("BEGIN")
+                for number, (name, link) in enumerate(links.items(), 1):
+                    # Short enough to be typed, too long to be guessed, without look-alikes.
+                    code = "".join(secrets.choice(_CODE_LETTERS) for _ in range(_CODE_LENGTH))
+                    database.execute("INSERT INTO raters VALUES (?, ?, ?, ?)", (number, name, link_digest(link), code))
+                of_tasks = [image for task in tasks for image in (task.image, task.other) if image is not None]
+                ids = write_tasks(database, [*sorted(chosen), *of_tasks], images, tasks, manifest.protocol)
+                for id_, task, answer in zip(ids, tasks, answers, strict=True) if answers else ():
+                    (step,) = steps_for(task.words, manifest.protocol)
+                    row = (id_, step.name, json.dumps(answer), current_time())
+                    insert = "INSERT INTO answers (task, step, value, seconds, at) VALUES (?, ?, ?, 0.0, ?)"
+                    database.execute(insert, row)
+                    database.execute("INSERT INTO finished VALUES (?, ?)", (id_, row[-1]))
+                database.execute("COMMIT")
+            write_study_manifest(manifest, partial)
+            partial.rename(folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
         raise FormalimgError(f"cannot create a study in {folder}: {error.strerror}") from error
-    try:
-        file = partial / RATINGS_FILE
-        with rating_errors(folder), closing(open_untrusted(file, "rwc", timeout=_BUSY_TIMEOUT)) as database:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.executescript(f"BEGIN; {_read_schema(SCHEMA)} PRAGMA user_version = {SCHEMA}; COMMIT;")
-            database.execute("BEGIN")
-            for number, (name, link) in enumerate(links.items(), 1):
-                # Short enough to be typed, too long to be guessed, without look-alikes.
-                code = "".join(secrets.choice(_CODE_LETTERS) for _ in range(_CODE_LENGTH))
-                database.execute("INSERT INTO raters VALUES (?, ?, ?, ?)", (number, name, link_digest(link), code))
-            of_tasks = [image for task in tasks for image in (task.image, task.other) if image is not None]
-            ids = write_tasks(database, [*sorted(chosen), *of_tasks], images, tasks, manifest.protocol)
-            for id_, task, answer in zip(ids, tasks, answers, strict=True) if answers else ():
-                (step,) = steps_for(task.words, manifest.protocol)
-                row = (id_, step.name, json.dumps(answer), current_time())
-                database.execute("INSERT INTO answers (task, step, value, seconds, at) VALUES (?, ?, ?, 0.0, ?)", row)
-                database.execute("INSERT INTO finished VALUES (?, ?)", (id_, row[-1]))
-            database.execute("COMMIT")
-        write_study_manifest(manifest, partial)
-        partial.rename(folder)
-    except OSError as error:
-        raise FormalimgError(f"cannot create a study in {folder}: {error.strerror}") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
     return links
 
 

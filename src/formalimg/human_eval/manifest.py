@@ -14,10 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.attention_checks import StudyRules
-from formalimg.human_eval.correction import (
-    CorrectionSample,
-    ItemSample,
-)
+from formalimg.human_eval.correction import CorrectionSample, ItemSample
 from formalimg.human_eval.protocol import RatingProtocol
 from formalimg.runs.manifest import MAX_MANIFEST_BYTES, read_manifest_table
 from formalimg.stats.agreement import ComplianceRule

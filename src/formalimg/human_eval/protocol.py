@@ -23,14 +23,10 @@ from formalimg.scenes.scene import Scene
 from formalimg.types import Item
 
 RatingProtocol: TypeAlias = Literal["likert", "questions", "scores", "boxes", "ab"]
-"""How raters judge: Likert scale, yes/no questions in two steps, scores from 0 to 1, corrected boxes, or which of two
-images of one prompt is better."""
 
 StepKind: TypeAlias = Literal["likert", "yes or no", "score", "boxes", "preference"]
-"""The type of an answer: 1 to 5, true or false, 0 to 1, a scene in the grounding format, or one of `PREFERENCES`."""
 
-AnswerValue: TypeAlias = bool | int | float | str | Mapping[str, object]
-"""An answer as plain data; see `StepKind` and `CANNOT_TELL`."""
+AnswerValue: TypeAlias = bool | int | float | str | Mapping[str, object]  # An answer as plain data; see `StepKind`
 
 PASSING_SCORE = 0.5  # An image passes with this mean score, or more
 PREFERENCES = ("left", "right", "tie")  # Which of two images is better
@@ -105,8 +101,7 @@ def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep,
     """Return the steps for rating an image of an item.
 
     - `likert`: one answer from 1 to 5, for items of any suite.
-    - `questions`: yes or no, as the suite says: whether the image as a whole matches, which is answered once, then each
-      question of the item; or whether the main objects can be recognised.
+    - `questions`: yes or no, as the suite says: to the image as a whole, once, then to each question of the item.
     - `scores`: a score from 0 to 1 for each question of the item.
     - `boxes`: for items with a formula, the corrected boxes, classes and colours.
     - `ab`: which of two images of this item is better, or neither, for items of any suite.
@@ -169,20 +164,24 @@ def require_finishable(
     steps: Sequence[RatingStep], answers: Mapping[str, AnswerValue], screen: Mapping[str, object]
 ) -> None:
     """Raise an error if answers are missing or differ from those on the rater's screen."""
+
+    def is_same(stored: AnswerValue, value: object) -> bool:
+        if not isinstance(stored, Mapping):
+            return stored == value
+        try:
+            return Scene.from_json(stored) == Scene.from_json(value)  # pages may write the same boxes in another way
+        except FormalimgError:
+            return False
+
     missing = next((step.name for step in steps if step.name not in answers), None)
     if missing is not None:
         raise AnswerError(f"{missing} has no answer yet: answer it, then finish the task")
-    if not all(step in answers and _is_same(answers[step], value) for step, value in screen.items()):
+    if not all(step in answers and is_same(answers[step], value) for step, value in screen.items()):
         raise OtherAnswersError("another window has answered differently: look again, then finish the task")
 
 
-def _is_same(stored: AnswerValue, value: object) -> bool:
-    if not isinstance(stored, Mapping):
-        return stored == value
-    try:
-        return Scene.from_json(stored) == Scene.from_json(value)  # pages may write the same boxes in another way
-    except FormalimgError:
-        return False
+def _refuse_answer(reason: str) -> AnswerError:
+    return AnswerError(truncate(reason, 200, 100))
 
 
 _VALID_ANSWERS: Mapping[StepKind, str] = {
@@ -235,10 +234,6 @@ def _validate_scene(value: object, suite: str, allowed: Collection[tuple[str, st
                 advice = f"did you mean {near!r}?" if near else "choose one of its words"
                 raise _refuse_answer(f"{suite} has no {kind} {word!r}: {advice}")
     return scene.to_json()
-
-
-def _refuse_answer(reason: str) -> AnswerError:
-    return AnswerError(truncate(reason, 200, 100))
 
 
 class DrawnShape(NamedTuple):

@@ -167,10 +167,11 @@ def _read_file(path: Path) -> HumanRatings:
     raise FormalimgError(f"{path} must have one of the columns vote, score or rating, and has {len(kinds)} of them")
 
 
+_REFUSALS = {  # why ratings of these kinds label no images
+    BoxStudy: "has corrected boxes, which are no labels of whole images",
+    PreferenceStudy: "compares images in pairs, which labels none of them",
+}
 _DRAW = "draw a study with `formalimg annotate --for-correction`"
-_BORDERLINE = "{study} has images of borderline scores, which stand for no others: " + _DRAW
-_PREFERENCES = "{study} compares images in pairs, which labels none of them: " + _DRAW
-_BOXES = "{study} has corrected boxes, which are no labels of whole images: " + _DRAW
 
 
 def human_labels(
@@ -188,29 +189,25 @@ def human_labels(
     path = Path(path)
     ratings = human_ratings(path, runs, exclude_inattentive)
     study = study_human_ratings(ratings, runs, profile=profile) if study is None else study
-    if isinstance(study, BoxStudy | PreferenceStudy):
-        reason = (_BOXES if isinstance(study, BoxStudy) else _PREFERENCES).format(study=path)
-        return {run.folder.resolve(): RunLabels(str(path), refused=reason) for run in runs}
-    labels = labels_of_ratings(str(path), ratings, study, runs)
+    if refusal := _REFUSALS.get(type(study)):
+        return {run.folder.resolve(): RunLabels(str(path), refused=f"{path} {refusal}: {_DRAW}") for run in runs}
+    by_folder = labels_of_ratings(str(path), ratings, study, runs)
     if not path.is_dir():
-        return labels
+        return by_folder
     manifest = read_study_manifest(path)
     if manifest.borderline:
-        reason = _BORDERLINE.format(study=path)
-        return {folder: replace(run_labels, refused=reason) for folder, run_labels in labels.items()}
-    by_item = not isinstance(manifest.correction, CorrectionSample) and not manifest.imported
+        reason = f"{path} has images of borderline scores, which stand for no others: {_DRAW}"
+        return {folder: replace(labels, refused=reason) for folder, labels in by_folder.items()}
     absent = sorted({run.name for run in manifest.runs} - {run.folder.resolve().name for run in runs})
-    note = (f"{path} labels {', '.join(absent)} as well, which this report is not about.",) if absent else ()
-    drawn_by = None
-    if isinstance(manifest.correction, CorrectionSample):
-        sample = manifest.correction
+    notes = (f"{path} labels {', '.join(absent)} as well, which this report is not about.",) if absent else ()
+    drawn_by, sample = None, manifest.correction
+    if isinstance(sample, CorrectionSample):
         verdicts = {ImageName(image.item, image.sample): image.judge for image in sample.images}
         drawn_by = DrawnBy(sample.judge, verdicts, sum(cell.images for cell in sample.cells))
+    by_item = drawn_by is None and not manifest.imported
     return {
-        folder: replace(
-            run_labels, assumed=False, drawn_by=drawn_by, drawn_by_item=by_item, notes=(*run_labels.notes, *note)
-        )
-        for folder, run_labels in labels.items()
+        folder: replace(labels, assumed=False, drawn_by=drawn_by, drawn_by_item=by_item, notes=(*labels.notes, *notes))
+        for folder, labels in by_folder.items()
     }
 
 
@@ -251,11 +248,20 @@ def read_pilot(suite: str, runs: Sequence[StoredRun], study: Path | None = None)
     """Estimate variance components from two runs, using defaults for anything that was not rated."""
     require_unique_names(runs)
     one_judge(runs)
+    prompts: dict[str, tuple[int, str]] = {}
     for run in runs:
         if run.manifest.suite != suite:
             raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: name pilot runs of {suite}")
-    _require_same_items(runs)
-    passed = [_read_verdicts(run) for run in runs]
+        for item in run.items.values():
+            if prompts.setdefault(item.id, (item.level, item.prompt)) != (item.level, item.prompt):
+                raise FormalimgError(
+                    f"item {item.id} is not the same in the pilot runs: name two runs over the same items"
+                )
+    passed: list[dict[str, dict[int, bool]]] = [{} for _ in runs]
+    for run, items in zip(runs, passed, strict=True):
+        for image in run.outcomes():
+            if image.passed is not None:
+                items.setdefault(image.item, {})[image.sample] = image.passed
     if all(len(samples) < 2 for items in passed for samples in items.values()):
         raise FormalimgError(
             "the pilot runs have one image per item: make two or more with `formalimg run --samples 2`"
@@ -274,24 +280,6 @@ def read_pilot(suite: str, runs: Sequence[StoredRun], study: Path | None = None)
     ]
     spread = spread._replace(people=estimate_components(ratings, DEFAULT_SPREAD.people))
     return spread._replace(correlation=estimate_correlation(verdicts, ratings, spread))
-
-
-def _require_same_items(runs: Sequence[StoredRun]) -> None:
-    first, *rest = ({item.id: (item.level, item.prompt) for item in run.items.values()} for run in runs)
-    for items in rest:
-        for name in first.keys() & items.keys():
-            if first[name] != items[name]:
-                raise FormalimgError(
-                    f"item {name} is not the same in the pilot runs: name two runs over the same items"
-                )
-
-
-def _read_verdicts(run: StoredRun) -> dict[str, dict[int, bool]]:
-    verdicts: dict[str, dict[int, bool]] = {}
-    for image in run.outcomes():
-        if image.passed is not None:
-            verdicts.setdefault(image.item, {})[image.sample] = image.passed
-    return verdicts
 
 
 def _rater_answers(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from formalimg._util.io import atomic_write
 from formalimg._util.text import csv_table
@@ -23,8 +23,7 @@ _RATER_COLUMNS = (
 _PREFERENCE_COLUMNS = ("item", "sample", "level", "left", "right", "rater", "preferred", "seconds", "at")
 
 
-@dataclass(frozen=True)
-class ExportedStudy:
+class ExportedStudy(NamedTuple):
     """The result of an export."""
 
     files: tuple[Path, ...]  # the written files
@@ -105,7 +104,16 @@ def _export_ratings(
         case "scores":
             return {"scores.csv": _format_answers("score", finished)}
         case "ab":
-            return {"preferences.csv": csv_table([_PREFERENCE_COLUMNS, *map(_preference_row, finished)])}
+            preferences = [
+                (
+                    *(task.item, task.sample, task.level, task.run, task.other.run, task.rater),
+                    CANNOT_TELL if task.preferred is None else task.preferred or "tie",
+                    *(task.seconds, task.answers["preference"].at),
+                )
+                for task in finished
+                if task.other is not None
+            ]
+            return {"preferences.csv": csv_table([_PREFERENCE_COLUMNS, *preferences])}
         case "boxes":
             corrections = (
                 {
@@ -119,22 +127,18 @@ def _export_ratings(
             )
             return {"boxes.jsonl": _format_lines(corrections)}
         case "likert":
-            images = mean_ratings(tasks, manifest.label_rule)
-            means = [
-                (
-                    *(*image[:4], len(image.ratings), image.wanted),
-                    *("" if image.mean is None else f"{image.mean:.4g}", _format_cell(image.passed)),
-                )
-                for image in images
-            ]
-            votes = [
-                (*image[:3], "all", PEOPLE, _format_cell(image.passed)) for image in images if image.passed is not None
-            ]
             columns = ("model", "item", "sample", "level", "ratings", "wanted", "mean", "passed")
+            means: list[tuple[object, ...]] = [columns]
+            votes: list[tuple[object, ...]] = [("model", "item", "sample", "question", "rater", "vote")]
+            for image in mean_ratings(tasks, manifest.label_rule):
+                mean, passed = "" if image.mean is None else f"{image.mean:.4g}", _format_cell(image.passed)
+                means.append((*image[:4], len(image.ratings), image.wanted, mean, passed))
+                if image.passed is not None:
+                    votes.append((*image[:3], "all", PEOPLE, passed))
             return {
                 "likert.csv": _format_answers("rating", finished),
-                "compliance.csv": csv_table([columns, *means]),
-                "votes.csv": csv_table([("model", "item", "sample", "question", "rater", "vote"), *votes]),
+                "compliance.csv": csv_table(means),
+                "votes.csv": csv_table(votes),
             }
 
 
@@ -154,13 +158,6 @@ def _format_answers(column: str, tasks: Sequence[RatedTask]) -> str:
         for answer in [task.answers[step.name]]
     ]
     return csv_table([columns, *rows])
-
-
-def _preference_row(task: RatedTask) -> tuple[object, ...]:
-    assert task.other is not None  # nothing else is ever stored
-    preferred = CANNOT_TELL if task.preferred is None else task.preferred or "tie"
-    images = (task.item, task.sample, task.level, task.run, task.other.run)
-    return (*images, task.rater, preferred, task.seconds, task.answers["preference"].at)
 
 
 def _format_cell(value: object) -> str:

@@ -212,7 +212,7 @@ SAME_PLACE = 0.7
 """A box with this IoU or more is of the object that another network has found already, under another name."""
 
 
-class DetectedBox(NamedTuple):
+class ScoredBox(NamedTuple):
     """A box as returned by the detector, in canvas units, possibly extending beyond the canvas."""
 
     label: str  # the class that was queried
@@ -233,19 +233,19 @@ def box_on_canvas(box: Sequence[float], image: Image) -> Box:
 class SuppressionResult(NamedTuple):
     """The detections retained and dropped by non-maximum suppression."""
 
-    kept: tuple[DetectedBox, ...]
-    dropped: tuple[DetectedBox, ...]
+    kept: tuple[ScoredBox, ...]
+    dropped: tuple[ScoredBox, ...]
 
 
-def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> SuppressionResult:
+def suppress_overlaps(detections: Iterable[ScoredBox], max_overlap: float) -> SuppressionResult:
     """Apply non-maximum suppression across classes, the highest score first.
 
     1. Boxes are clipped to the image; what is then less than 1 of 1000 wide or high is dropped.
     2. Of boxes with an IoU of `max_overlap` or more, only the one with the highest score is kept, whatever their
        classes: an object is of one class. Of equal scores, the class that was queried first is kept.
     """
-    kept: list[DetectedBox] = []
-    dropped: list[DetectedBox] = []
+    kept: list[ScoredBox] = []
+    dropped: list[ScoredBox] = []
     boxes = KeptBoxes()
     for box in sorted(detections, key=lambda box: -box.score):
         if not all(map(math.isfinite, (box.score, *box.box))):
@@ -262,7 +262,7 @@ def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> 
 
 def drop_uncertain(result: SuppressionResult, threshold: float) -> SuppressionResult:
     """Drop boxes below the threshold, except the best box of each class."""
-    best: dict[str, DetectedBox] = {}
+    best: dict[str, ScoredBox] = {}
     for box in result.kept:  # the highest score first
         best.setdefault(box.label, box)
     boxes = tuple(box for box in result.kept if box.score >= threshold or best[box.label] is box)

@@ -19,8 +19,7 @@ from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import DECLINED, LoadedImage, UnscoredReason
 from formalimg.models.base import Answered, Attachment, Message, Unanswered
-from formalimg.models.pricing import Price, price_of
-from formalimg.models.spending import note_waste
+from formalimg.models.pricing import Price, note_waste, price_of
 from formalimg.models.structured_output import read_aside
 from formalimg.models.text_answer import TextAnswer
 from formalimg.prompts import USER_LINE, Prompt, load_prompts

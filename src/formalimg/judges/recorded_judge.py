@@ -1,9 +1,8 @@
 """Judges that recompute verdicts from recorded answers, without querying any model.
 
 A judge that asks a chat model reads its raw answers again, one that has a grounder decides again by the scene that was
-found, and one that is computed here and always gives the same looks at the image again. Judges send one request after
-the other to a model of concurrency 1, so recorded answers need no names: a conversation without an answer in it is the
-next request, and one with an answer the next attempt at the same request.
+found. Judges send one request after the other to a model of concurrency 1, so recorded answers need no names: a
+conversation without an answer in it is the next request, and one with an answer the next attempt at the same request.
 """
 
 from __future__ import annotations
@@ -76,15 +75,16 @@ class RecordedRequest(NamedTuple):
 @dataclass
 class _Recorded:
     name: str
-    settings: Mapping[str, Setting] = field(default_factory=dict, kw_only=True)
-    concurrency: int = field(default=1, kw_only=True)
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    concurrency: int = 1
 
 
 @dataclass
 class RecordedChat(_Recorded):
     """A chat model that replays recorded answers."""
 
-    requests: Sequence[RecordedRequest] = ()
+    requests: Sequence[RecordedRequest] = field(default=(), kw_only=True)
     _request: int = -1
     _attempt: int = 0
 
@@ -110,48 +110,58 @@ class RecordedChat(_Recorded):
         return len(self.requests) - 1 - self._request
 
 
-@dataclass
-class RecordedGrounder(_Recorded):
+class _RecordedGrounder(_Recorded):
     """A grounder that returns a recorded grounding for any image."""
 
-    grounding: Grounding | None = None
-
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        if self.grounding is None:
-            raise EvidenceError("its evidence has no scene, which this judge always stores")
-        return self.grounding
+        confidence, more = self.evidence.get("confidence", 1.0), self.evidence.get("grounder", {})
+        if not isinstance(confidence, int | float) or not isinstance(more, Mapping):
+            raise EvidenceError("its scene cannot be read")
+        return Grounding(_read_scene(self.evidence), float(confidence), more)
 
 
-@dataclass
-class RecordedReader(_Recorded):
+class _RecordedReader(_Recorded):
     """A text reader that returns a recorded reading for any image."""
 
-    reading: TextReading | None = None
-
     async def read(self, image: LoadedImage) -> TextReading | Unscored:
-        if self.reading is None:
+        beside = self.evidence.get("by_reader")
+        stored = beside if isinstance(beside, Mapping) else self.evidence
+        if "text" not in stored:
             raise EvidenceError("its evidence has no text, which this judge always stores")
-        return self.reading
+        try:
+            lines = [
+                TextLine(str(line["text"]), Box(*map(float, line["box"])), line["confidence"])
+                for line in stored["text"]
+            ]
+        except (TypeError, ValueError, KeyError):
+            raise EvidenceError("its text cannot be read") from None
+        served = stored.get("served")
+        return TextReading(tuple(lines), {"served": served} if served is not None else {})
 
 
-@dataclass
 class _RecordedDrawing(_Recorded):
     """A judge of drawings that uses the recorded scene."""
-
-    evidence: Mapping[str, object] = field(default_factory=dict)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         from formalimg.judges.drawn_judge import judge_drawn_scene  # here, because it comes with what reads drawings
 
-        drawn = _read_drawing(self.evidence)
+        depth, style = self.evidence.get("depth", ...), self.evidence.get("style")
+        if depth is ...:
+            raise EvidenceError("its evidence has no scene, which this judge always stores")
+        if not isinstance(depth, list) or not all(type(number) is int for number in depth):
+            raise EvidenceError("its scene cannot be read: the depth is not a list of numbers")
+        if style is not None and not isinstance(style, str):
+            raise EvidenceError("its scene cannot be read: the style is not a text")
+        scene = _read_scene(self.evidence)
+        try:
+            drawn = DrawnScene(scene, style, tuple(depth))
+        except SceneError as error:
+            raise EvidenceError(f"its scene cannot be read: {' '.join(str(error).split())}") from error
         return await asyncio.to_thread(judge_drawn_scene, item, drawn)
 
 
-@dataclass
 class _RecordedLayout(_Recorded):
     """A judge of published layouts that uses the recorded objects."""
-
-    evidence: Mapping[str, Any] = field(default_factory=dict)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         scene = self.evidence.get("scene")
@@ -159,6 +169,15 @@ class _RecordedLayout(_Recorded):
         if objects is ... or not isinstance(item.spec, FormulaSpec):
             raise EvidenceError("its evidence has no objects, which this judge always stores")
         return await judge_written_layout(item, objects)
+
+
+def _read_scene(evidence: Mapping[str, Any]) -> Scene:
+    if "scene" not in evidence:
+        raise EvidenceError("its evidence has no scene, which this judge always stores")
+    try:
+        return Scene.from_json(evidence["scene"])
+    except SceneError as error:
+        raise EvidenceError(f"its scene cannot be read: {' '.join(str(error).split())}") from error
 
 
 class RecordedModels(NamedTuple):
@@ -208,7 +227,7 @@ class RecordedJudge:
         if is_chat and not self._asks_chat:
             raise UnknownJudgeError("it is a chat model, and its settings have no prompt", is_own=True)
         try:
-            judge = self._open(RecordedChat(name), RecordedGrounder(name), {})
+            judge = self._open(RecordedChat(name), {}, asks_for_boxes=True)
         except (FormalimgError, KeyError, TypeError, ValueError, AttributeError) as error:
             why = str(error) if isinstance(error, FormalimgError) else f"it lacks {error}"
             raise UnknownJudgeError(f"its settings are not those of a judge of {suite}: {why}", is_own=is_own) from None
@@ -230,10 +249,10 @@ class RecordedJudge:
         return "scene" if self._goes_by_boxes(item) and not has_chat_boxes else "answers"
 
     async def judge(self, item: Item[object], stored: Verdict | Unscored, size: tuple[int, int]) -> Verdict | Unscored:
+        """Judge an image of this size again by its record; raise `EvidenceError` if that is of no such verdict."""
         goes_by_answers = self.source(item) == "answers"
-        chat = RecordedChat(self._name, _read_requests(item, stored) if goes_by_answers else ())
-        grounder = RecordedGrounder(self._name, None if goes_by_answers else _read_grounding(stored.evidence))
-        judge = self._open(chat, grounder, stored.evidence)
+        chat = RecordedChat(self._name, requests=_read_requests(item, stored) if goes_by_answers else ())
+        judge = self._open(chat, stored.evidence, asks_for_boxes=goes_by_answers)
         depends_on_size = bool(self._benchmark.judge_profiles) or self._settings.get("boxes") == "pixels"
         pixels = cast("Image", _UnseenPixels(size if depends_on_size else _ANY_SIZE))
         verdict = await judge.judge(item, LoadedImage(png_bytes(_create_pixel()), pixels))
@@ -243,31 +262,28 @@ class RecordedJudge:
             )
         return verdict
 
-    def _open(self, chat: RecordedChat, grounder: RecordedGrounder, evidence: Mapping[str, object]) -> Judge:
-        """Open the judge with replayed models in place of its own."""
+    def _open(self, chat: RecordedChat, evidence: Mapping[str, object], *, asks_for_boxes: bool) -> Judge:
         settings: Mapping[str, Any] = self._settings
+        grounder: Grounder = _RecordedGrounder(self._name, evidence)
         if self._task == "layout" or self._name == LayoutJudge.name:
             if "protocol" not in settings:
                 return SceneJudge(grounder)
-            return _RecordedLayout(self._name, evidence, settings=PublishedLayoutJudge().settings)
+            return _RecordedLayout(self._name, evidence, PublishedLayoutJudge().settings)
         if self._name == DRAWN:
             from formalimg.judges.drawn_judge import DrawnJudge
 
-            drawing = _RecordedDrawing(self._name, evidence, settings=DrawnJudge.settings)
-            judge = self._benchmark.adapt_drawn_judge(drawing)
+            judge = self._benchmark.adapt_drawn_judge(_RecordedDrawing(self._name, evidence, DrawnJudge.settings))
             if judge is None:
                 raise FormalimgError("it has no drawings")
             return judge
-        finder: Grounder = grounder
-        asks_for_boxes = "boxes" in settings and "grounding_rules" in settings
-        if asks_for_boxes and "protocol" not in settings and grounder.grounding is None:
+        if asks_for_boxes and {"boxes", "grounding_rules"} <= settings.keys() and "protocol" not in settings:
             from formalimg.judges.grounders.vlm import VlmGrounder
 
             colors = settings["colors"].split(", ")
-            finder = VlmGrounder(chat, requests=settings["requests"], boxes=settings["boxes"], colors=colors)
+            grounder = VlmGrounder(chat, requests=settings["requests"], boxes=settings["boxes"], colors=colors)
         reader_names = (settings.get(key) for key in ("reader", "questions.reader"))
-        reader = RecordedReader(str(next(filter(None, reader_names), self._name)), _read_text(evidence))
-        return self._benchmark.reopen_judge(RecordedModels(settings, chat, finder, self._asks_chat, reader))
+        reader = _RecordedReader(str(next(filter(None, reader_names), self._name)), evidence)
+        return self._benchmark.reopen_judge(RecordedModels(settings, chat, grounder, self._asks_chat, reader))
 
 
 def open_local_judge(suite: str, task: str, name: str, settings: Mapping[str, Setting]) -> Judge | None:
@@ -323,50 +339,3 @@ def _read_request(entry: object, chances: Mapping[str, list[float | None]], deni
         if p_yes is not None and expected is None and questions[0] in denied:  # stored is the chance of the good answer
             p_yes = 1 - p_yes
     return RecordedRequest(tuple(raw), p_yes, expected if isinstance(expected, str) else "yes")
-
-
-def _read_grounding(evidence: Mapping[str, object]) -> Grounding | None:
-    """Rebuild the grounding from a verdict's evidence, or return None if it has no scene."""
-    if "scene" not in evidence:
-        return None
-    confidence, more = evidence.get("confidence", 1.0), evidence.get("grounder", {})
-    if not isinstance(confidence, int | float) or not isinstance(more, Mapping):
-        raise EvidenceError("its scene cannot be read")
-    return Grounding(_read_scene(evidence), float(confidence), more)
-
-
-def _read_text(evidence: Mapping[str, object]) -> TextReading | None:
-    beside = evidence.get("by_reader")
-    stored: Mapping[str, Any] = beside if isinstance(beside, Mapping) else evidence
-    if "text" not in stored:
-        return None
-    try:
-        lines = [
-            TextLine(str(line["text"]), Box(*map(float, line["box"])), line["confidence"]) for line in stored["text"]
-        ]
-    except (TypeError, ValueError, KeyError):
-        raise EvidenceError("its text cannot be read") from None
-    served = stored.get("served")
-    return TextReading(tuple(lines), {"served": served} if served is not None else {})
-
-
-def _read_drawing(evidence: Mapping[str, object]) -> DrawnScene:
-    if "scene" not in evidence or "depth" not in evidence:
-        raise EvidenceError("its evidence has no scene, which this judge always stores")
-    depth, style = evidence["depth"], evidence.get("style")
-    if not isinstance(depth, list) or not all(type(number) is int for number in depth):
-        raise EvidenceError("its scene cannot be read: the depth is not a list of numbers")
-    if style is not None and not isinstance(style, str):
-        raise EvidenceError("its scene cannot be read: the style is not a text")
-    scene = _read_scene(evidence)
-    try:
-        return DrawnScene(scene, style, tuple(depth))
-    except SceneError as error:
-        raise EvidenceError(f"its scene cannot be read: {' '.join(str(error).split())}") from error
-
-
-def _read_scene(evidence: Mapping[str, object]) -> Scene:
-    try:
-        return Scene.from_json(evidence["scene"])
-    except SceneError as error:
-        raise EvidenceError(f"its scene cannot be read: {' '.join(str(error).split())}") from error

@@ -11,6 +11,8 @@ from formalimg.logic.syntax import DISTINCT, Atom, Count, Exists, Forall, Formul
 from formalimg.logic.variables import scope_problem
 from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, closest_match, vocabulary
 
+_MAX_LISTED = 12
+
 
 def check(
     formula: Formula | str | bytes,
@@ -140,10 +142,7 @@ class _Checker:
             self.report("argument", message, value.span)
             return
         near = self.vocabulary.nearest_word(value.text, kind)
-        advice = f"did you mean '{near}'?" if near else f"known are {_format_list(self.vocabulary.words[kind])}"
+        words = self.vocabulary.words[kind]
+        more = f" and {len(words) - _MAX_LISTED} more" if len(words) > _MAX_LISTED else ""
+        advice = f"did you mean '{near}'?" if near else f"known are {', '.join(words[:_MAX_LISTED])}{more}"
         self.report("word", f"{self.vocabulary.name} has no {kind} {value}: {advice}", value.span)
-
-
-def _format_list(words: tuple[str, ...], limit: int = 12) -> str:
-    more = len(words) - limit
-    return ", ".join(words[:limit]) + (f" and {more} more" if more > 0 else "")

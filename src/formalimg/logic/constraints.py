@@ -120,7 +120,10 @@ class ConstraintBuilder:
             case Implies(antecedent, consequent):
                 return self._assume_any([((), [(antecedent, False)]), ((), [(consequent, True)])], block)
             case Iff(left, right):
-                return self._assume_iff(left, right, holds, block)
+                left_table, right_table = (self._table((), [(side, True)], block.domains) for side in (left, right))
+                both: list[_Claim] = [(left_table, True), (right_table, holds)]
+                neither: list[_Claim] = [(left_table, False), (right_table, not holds)]
+                return self._assume_any([((), both), ((), neither)], block)
             case Forall(variable, Implies(antecedent, consequent)):
                 return self._assume_strict_failure(variable.name, antecedent, consequent, block)
             case Count():
@@ -157,12 +160,6 @@ class ConstraintBuilder:
                 return True  # it holds whatever the variables stand for
             tables.append(table)
         return block.add(union(tables, block.domains, self.query))
-
-    def _assume_iff(self, left_side: Formula, right_side: Formula, holds: bool, block: ConstraintBlock) -> bool:
-        left_table, right_table = (self._table((), [(side, True)], block.domains) for side in (left_side, right_side))
-        both_claims: list[_Claim] = [(left_table, True), (right_table, holds)]
-        neither: list[_Claim] = [(left_table, False), (right_table, not holds)]
-        return self._assume_any([((), both_claims), ((), neither)], block)
 
     def _assume_forall(self, forall: Forall, block: ConstraintBlock) -> bool:
         """Assume a `forall`, enumerating its instances if its condition mentions no other variable."""

@@ -35,7 +35,6 @@ class Evaluator:
     def __init__(
         self, world: World, semantics: Semantics, style: str | None, structure: FormulaStructure | None = None
     ) -> None:
-        """Create an evaluator for a world."""
         self.world = world
         self.semantics: Semantics = semantics
         self.strict = semantics == "strict"
@@ -48,7 +47,12 @@ class Evaluator:
         try:
             return self.satisfiable((), [formula], binding)
         except OutOfStepsError:
-            raise TooHardError([_too_hard(formula, len(self.world))]) from None
+            objects, text = len(self.world), str(formula)
+            span = Span(SourceText(text), 0, len(text)) if formula.span is NOWHERE else formula.span
+            among = f"among {objects:,} object{'s' * (objects > 1)}"
+            advice = "use fewer variables that are linked, or a scene with fewer objects"
+            message = f"this takes too many steps to decide {among}: {advice}"
+            raise TooHardError([Problem("size", message, span)]) from None
 
     def satisfiable(self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> bool:
         """Return whether some assignment to the variables makes all formulas hold."""
@@ -149,14 +153,6 @@ class Evaluator:
                 return self._builder.style_is(formula)
             case _:
                 return _by_truth_table(formula, self._holds_in_empty_world)
-
-
-def _too_hard(formula: Formula, objects: int) -> Problem:
-    text = str(formula)
-    span = Span(SourceText(text), 0, len(text)) if formula.span is NOWHERE else formula.span
-    among = f"among {objects:,} object{'s' * (objects > 1)}"
-    advice = "use fewer variables that are linked, or a scene with fewer objects"
-    return Problem("size", f"this takes too many steps to decide {among}: {advice}", span)
 
 
 def _by_truth_table(formula: Formula, holds: Callable[[Formula], bool]) -> bool:

@@ -236,7 +236,10 @@ def to_text(node: Formula | Argument) -> str:
         case Variable(name):
             return f"?{name}"
         case Value(text):
-            return _quote_word(text)
+            quote = "'" if "'" not in text else '"'
+            if quote in text or "\n" in text:
+                raise FormalimgError(f"the value {text!r} cannot be written in a formula: it mixes quotes or lines")
+            return f"{quote}{text}{quote}"
         case Atom(predicate, arguments):
             return f"({' '.join([predicate, *map(to_text, arguments)])})"
         case Exists(variable, body):
@@ -270,10 +273,3 @@ def _break_lines(formula: Formula, indent: int, width: int) -> str:
     margin = " " * (indent + 2)
     parts = [f"\n{margin}{_break_lines(part, indent + 2, width)}" for part in children(formula)]
     return f"({head}{''.join(parts)})"
-
-
-def _quote_word(word: str) -> str:
-    quote = "'" if "'" not in word else '"'
-    if quote in word or "\n" in word:
-        raise FormalimgError(f"the value {word!r} cannot be written in a formula: it mixes quotes or lines")
-    return f"{quote}{word}{quote}"

@@ -43,7 +43,7 @@ class Verification:
 
         If finding the reasons takes too many steps, the text is a single line.
         """
-        return render_proof(self.proof)
+        return "\n".join(_proof_lines(self.proof, ""))
 
     def to_json(self) -> dict[str, object]:
         """Return the result and its proof as JSON-serializable data."""
@@ -86,15 +86,9 @@ def _require_known_semantics(semantics: str) -> None:
 
 
 class AnalyzedFormula:
-    """A formula prepared for verification in many scenes, so that scene-independent work is done only once.
-
-    Attributes:
-        formula: the formula.
-        named_apart: an equivalent formula that binds every name once, and says `distinct` of two variables at a time.
-    """
+    """A formula prepared for verification in many scenes, so that scene-independent work is done only once."""
 
     def __init__(self, formula: Formula) -> None:
-        """Analyze the formula."""
         self.formula = formula
         self._structure = FormulaStructure()
         scan = _FormulaScan()
@@ -103,6 +97,7 @@ class AnalyzedFormula:
         self._is_open = scan.is_open
         self._shapes = scan.shapes
         self._doubtful: dict[type, list[Atom]] = {}
+        # An equivalent formula that binds every name once, and says `distinct` of two variables at a time.
         self.named_apart = rename_apart(formula) if scan.names_repeat else formula
         self._distinguishes = any(atom.predicate == DISTINCT for atom in scan.shapes.values())
         if self._distinguishes:
@@ -157,21 +152,14 @@ class AnalyzedFormula:
 
 
 class _FormulaScan:
-    """Scan of a formula for free variables, atoms and other features relevant to verification.
-
-    Attributes:
-        unbound_and_atoms: unbound variables, and atoms, each after its variables, in text order.
-        is_open: whether there is an unbound variable.
-        shapes: the first atom of each shape; a world that does not object to it objects to none of that shape.
-        names_repeat: whether a name is bound more than once.
-        has_counts: whether there is a counting quantifier.
-    """
+    """Scan of a formula for free variables, atoms and other features relevant to verification."""
 
     def __init__(self) -> None:
-        self.unbound_and_atoms: list[Variable | Atom] = []
-        self.is_open = False
+        self.unbound_and_atoms: list[Variable | Atom] = []  # atoms after their unbound variables, in text order
+        self.is_open = False  # whether there is an unbound variable
+        # The first atom of each shape: a world that does not object to it objects to none of that shape.
         self.shapes: dict[object, Atom] = {}
-        self.names_repeat = False
+        self.names_repeat = False  # whether a name is bound more than once
         self.has_counts = False
         self._scope: dict[str, int] = {}  # how many enclosing quantifiers bind each name seen so far
 
@@ -218,13 +206,11 @@ def _find_objection(atom: Atom, world: World, style: str | None) -> str | None:
 _WIDTH = 100
 
 
-def render_proof(proof: Proof) -> str:
-    """Render a proof as indented lines, marked ✓ for claims that hold and ✗ for claims that fail."""
-    return "\n".join(_proof_lines(proof, ""))
-
-
 def _proof_lines(proof: Proof, margin: str) -> Iterator[str]:
-    yield f"{margin}{'✓' if proof.holds else '✗'} {_format_headline(proof)}"
+    headline = _abbreviate(proof.formula)
+    if proof.candidate:
+        headline = f"?{proof.candidate.variable} = {proof.candidate.description}: {headline}"
+    yield f"{margin}{'✓' if proof.holds else '✗'} {headline}{f': {proof.reason}' if proof.reason else ''}"
     if len(proof.conflict) > 1:
         yield from _with_title(margin, "wanted", [_abbreviate(claim) for claim in proof.conflict])
     width = max((len(bound.variable) for bound in proof.bindings), default=0)
@@ -247,17 +233,12 @@ def _with_title(margin: str, title: str, lines: list[str]) -> Iterator[str]:
 def _visible_parts(proof: Proof) -> Iterator[Proof]:
     """Yield the parts of a proof that are rendered on their own line."""
     for part in proof.parts:
-        if isinstance(part.formula, And) and part.candidate is None:
+        formula = part.formula
+        is_word = isinstance(formula, Atom) and isinstance(formula.arguments[-1], Value) and len(formula.arguments) > 1
+        if isinstance(formula, And) and part.candidate is None:
             yield from _visible_parts(part)
-        elif not (proof.bindings and part.holds and _is_word(part.formula)):
+        elif not (proof.bindings and part.holds and is_word):
             yield part
-
-
-def _format_headline(proof: Proof) -> str:
-    text = _abbreviate(proof.formula)
-    if proof.candidate:
-        text = f"?{proof.candidate.variable} = {proof.candidate.description}: {text}"
-    return f"{text}: {proof.reason}" if proof.reason else text
 
 
 def _abbreviate(formula: Formula) -> str:
@@ -276,8 +257,3 @@ def _abbreviate(formula: Formula) -> str:
         case _:
             text = str(formula)
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
-
-
-def _is_word(formula: Formula) -> bool:
-    """Return whether the formula assigns a word to an object, such as `(Is ?x 'cup')`."""
-    return isinstance(formula, Atom) and isinstance(formula.arguments[-1], Value) and len(formula.arguments) > 1

@@ -73,18 +73,13 @@ def vocabulary(suite: str | Path | Vocabulary) -> Vocabulary:
         near = closest_match(suite, vocabulary_names())
         advice = f"did you mean {near}?" if near else f"known are {', '.join(vocabulary_names())}, or a .toml file"
         raise VocabularyError(f"unknown suite {suite!r}: {advice}")
-    return _load_builtin(suite)
+    return _load_cached(_FOLDER / f"{suite}.toml")
 
 
 @cache
 def vocabulary_names() -> tuple[str, ...]:
     """Return the names of the built-in vocabularies."""
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
-
-
-@cache
-def _load_builtin(name: str) -> Vocabulary:
-    return _load_file(_FOLDER / f"{name}.toml")
 
 
 def _load_file(path: Path) -> Vocabulary:
@@ -125,3 +120,6 @@ def _build_vocabulary(table: Mapping[str, object], source: str) -> Vocabulary:
             for predicate, entry in predicates.items()
         },
     )
+
+
+_load_cached = cache(_load_file)

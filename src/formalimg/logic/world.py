@@ -77,15 +77,12 @@ class DistinguishingWorld:
         return len(self._world)
 
     def objection(self, atom: Atom) -> str | None:
-        """Return the reason why an atom cannot be decided, or None if it can."""
         return objection_to_distinct(atom) if atom.predicate == DISTINCT else self._world.objection(atom)
 
     def having(self, predicate: str, value: str | None, among: int = -1) -> int:
-        """Return the objects in `among` that satisfy a unary predicate."""
         return self._world.having(predicate, value, among)
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
-        """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
         return (
             _different_objects(firsts, among)
             if predicate == DISTINCT
@@ -93,7 +90,6 @@ class DistinguishingWorld:
         )
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
-        """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
         return (
             _different_objects(seconds, among)
             if predicate == DISTINCT
@@ -101,11 +97,9 @@ class DistinguishingWorld:
         )
 
     def describe(self, obj: int) -> str:
-        """Return a short description of an object."""
         return self._world.describe(obj)
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
-        """Return the evidence that an atom holds or fails for the given objects."""
         if atom.predicate != DISTINCT:
             return self._world.evidence(atom, objects)
         return "different objects" if len(set(objects)) == len(objects) else "the same object"
@@ -142,20 +136,13 @@ class OutOfStepsError(Exception):
 
 
 class WorldQuery:
-    """The remaining step limit and the row cache for deciding one formula in a world.
-
-    Rows are cached because hard formulas read them repeatedly.
-
-    Attributes:
-        world: the world.
-        left: how many steps. Subtract a few steps here directly; call `take` for many.
-    """
+    """The remaining steps and a cache of rows, which hard formulas read repeatedly, for one formula in a world."""
 
     __slots__ = ("_rows", "left", "world")
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.left = MAX_STEPS
+        self.left = MAX_STEPS  # subtract a few steps here directly; call `take` for many
         self._rows: dict[tuple[str, bool, bool], dict[int, int]] = {}
 
     def take(self, steps: int) -> None:

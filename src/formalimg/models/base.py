@@ -37,22 +37,15 @@ class Identified(Protocol):
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens and images that a call used, if the provider reports them.
+    """Tokens and images that a call used, if the provider reports them."""
 
-    Attributes:
-        input_tokens: tokens sent.
-        output_tokens: tokens received.
-        images: images generated.
-    """
+    input_tokens: int = 0  # tokens sent
+    output_tokens: int = 0  # tokens received
+    images: int = 0  # images generated
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    images: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens, self.images + other.images
-        )
+    def __add__(self, more: Usage) -> Usage:
+        tokens = self.input_tokens + more.input_tokens, self.output_tokens + more.output_tokens
+        return Usage(*tokens, self.images + more.images)
 
 
 class NotStartedError(Exception):
@@ -60,23 +53,16 @@ class NotStartedError(Exception):
 
 
 class CallError(Exception):
-    """A provider call that returned no result. Its message must not contain an API key.
-
-    Attributes:
-        kind: category of the failure, the same for all providers.
-        reason: what happened, on one line, as the provider reports it.
-        retry_after: seconds after which the provider allows the next call, if it says so.
-        usage: what the call used all the same, as far as the provider reports it.
-    """
+    """A provider call that returned no result. Its message must not contain an API key."""
 
     def __init__(
         self, kind: CallErrorKind, reason: str, retry_after: float | None = None, usage: Usage | None = None
     ) -> None:
         super().__init__(reason)
         self.kind = kind
-        self.reason = reason
-        self.retry_after = retry_after
-        self.usage = usage or Usage()
+        self.reason = reason  # what happened, on one line, as the provider reports it
+        self.retry_after = retry_after  # seconds after which the provider allows the next call, if it says so
+        self.usage = usage or Usage()  # what the call used all the same, as far as the provider reports it
 
     @property
     def is_retryable(self) -> bool:
@@ -161,23 +147,14 @@ class Message:
 
 @dataclass(frozen=True)
 class Completion:
-    """Raw response of a provider before parsing.
+    """Raw response of a provider before parsing."""
 
-    Attributes:
-        text: the generated text.
-        ended: why generation ended: complete, cut off by a length limit, or refused.
-        usage: tokens used.
-        served: what was actually used (the model id that the server reports …).
-        p_yes: the probability of yes, 0 to 1, if a yes/no question was asked and the server reported it; else None.
-        first_tokens: the probability of each token that could have begun the answer, if it is plain text and the server
-            told; else empty.
-    """
-
-    text: str
-    ended: Literal["stop", "length", "refusal"] = "stop"
-    usage: Usage = field(default_factory=Usage)
-    served: Mapping[str, Setting] = field(default_factory=dict)
-    p_yes: float | None = None
+    text: str  # the generated text
+    ended: Literal["stop", "length", "refusal"] = "stop"  # complete, cut off by a length limit, or refused
+    usage: Usage = field(default_factory=Usage)  # tokens used
+    served: Mapping[str, Setting] = field(default_factory=dict)  # what was actually used, as the server reports it
+    p_yes: float | None = None  # the probability of yes, if a yes/no question was asked and the server reported it
+    # the probability of each token that could have begun the answer, if it is plain text and the server told
     first_tokens: Mapping[str, float] = field(default_factory=dict)
 
 

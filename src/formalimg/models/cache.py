@@ -35,44 +35,39 @@ CREATE TABLE IF NOT EXISTS answers (
 ) STRICT, WITHOUT ROWID
 """
 _LOCK_TIMEOUT = 10  # seconds to wait for another process that is writing
-_P_YES = "p_yes"
-_FIRST_TOKENS = "first_tokens"
-"""The probability of yes is kept among what was served: files of earlier versions have no column for it."""
+# Probabilities are kept among what was served: files of earlier versions have no columns for them.
+_P_YES, _FIRST_TOKENS = "p_yes", "first_tokens"
 _MAX_ANSWER = 16_000_000  # characters of an answer
-_ADVICE = (
-    f"remove the file, name another folder with {CACHE_VARIABLE}, or go on without a cache by the option cache=off"
-)
+_ADVICE = f"remove the file, name another folder with {CACHE_VARIABLE}, or use no cache with the option cache=off"
 
 
 def cache_key(
     name: str, settings: Mapping[str, Setting], messages: Sequence[Message], schema: Mapping[str, object]
 ) -> str:
     """Return a hash of everything that affects an answer."""
-    turns = [[message.role, [_hash_part(part) for part in message.parts]] for message in messages]
+
+    def describe(part: str | Attachment) -> object:
+        if isinstance(part, str):
+            return part
+        return {"type": part.media_type, "sha256": hashlib.sha256(part.data).hexdigest()}
+
+    turns = [[message.role, [describe(part) for part in message.parts]] for message in messages]
     content = [name, dict(settings), turns, schema]
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-def _hash_part(part: str | Attachment) -> object:
-    if isinstance(part, str):
-        return part
-    return {"type": part.media_type, "sha256": hashlib.sha256(part.data).hexdigest()}
-
-
-def _parse_served(text: object) -> dict[str, Setting]:
+def _parse_served(text: object) -> tuple[dict[str, Setting], float | None, dict[str, float]]:
+    """Parse what was served, with P(yes) and the first-token probabilities, which are stored in it as text."""
     served = stored_json(text, "served", dict)
     for value in served.values():
         if value is not None and not isinstance(value, str | int | float):
             raise wrong_value("served", value)
-    return served
-
-
-def _parse_first_tokens(text: object) -> dict[str, float]:
-    probabilities = {} if text is None else stored_json(text, _FIRST_TOKENS, dict)
-    for value in probabilities.values():
+    p_yes, first = served.pop(_P_YES, None), served.pop(_FIRST_TOKENS, None)
+    tokens = {} if first is None else stored_json(first, _FIRST_TOKENS, dict)
+    for value in (*tokens.values(), *(() if p_yes is None else (p_yes,))):
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise wrong_value(_FIRST_TOKENS, value)
-    return probabilities
+            raise wrong_value("served", value)
+    return served, p_yes, tokens
 
 
 class AnswerCache:
@@ -101,11 +96,7 @@ class AnswerCache:
                 row = self._connection.execute(select, (key,)).fetchone()
                 if row is None:
                     return None
-                served = _parse_served(row[1])
-                p_yes = served.pop(_P_YES, None)
-                if p_yes is not None and not (isinstance(p_yes, int | float) and 0 <= p_yes <= 1):
-                    raise wrong_value("served", p_yes)
-                first = _parse_first_tokens(served.pop(_FIRST_TOKENS, None))
+                served, p_yes, first = _parse_served(row[1])
                 text = stored_text(row[0], "text", _MAX_ANSWER)
                 return Completion(text, served=served, p_yes=p_yes, first_tokens=first)
             except (StoredValueError, sqlite3.Error) as error:
@@ -139,16 +130,16 @@ class AnswerCache:
 
 @dataclass
 class CurrentQuestion:
-    """A question in progress, with its answer and the number of its callers."""
+    """A question in progress."""
 
-    # the answer, as soon as one of them has it. Beside the cache, because a full disk keeps nothing
+    # the answer, as soon as a caller has it: beside the cache, because a full disk keeps nothing
     answer: Completion | None = None
     askers: int = 0  # number of those who ask it or wait for its answer
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # held by the one who asks
 
 
+# Questions in progress by event loop and key: models of the same name and settings share them.
 _questions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, CurrentQuestion]] = WeakKeyDictionary()
-"""All that are being asked, by event loop and key: models of the same name and settings share them."""
 
 
 @asynccontextmanager

@@ -21,22 +21,20 @@ _NO = ("no", "false", "fail", "failed", "fails", "absent", "missing", "incorrect
 _NEGATED = ("not present", "not satisfied", "not fulfilled", "not visible", "not true", "not correct", "does not hold")
 _YES_ELSEWHERE = ("yep", "yeah", "ja", "oui", "sí", "да", "是", "是的", "はい", "예")
 _NO_ELSEWHERE = ("nope", "nah", "definitely not", "nein", "non", "нет", "否", "不是", "いいえ", "아니요")
-VERDICT_WORDS: Mapping[str, bool] = {
+VERDICT_WORDS: Mapping[str, bool] = {  # the words that mean yes or no as values of fields
     **dict.fromkeys(_YES, True),
     **dict.fromkeys((*_NO, *_NEGATED, "unfulfilled", "not there"), False),
 }
-"""The words that mean yes or no as values of fields."""
-_STATEMENTS = {
+_STATEMENTS = {  # the words that are verdicts in prose too, where the others are often names of fields
     **{word: VERDICT_WORDS[word] for word in ("yes", "true", "no", "false", "fail", "failed", "fails", "incorrect")},
     **dict.fromkeys(_YES_ELSEWHERE, True),
     **dict.fromkeys(("wrong", *_NEGATED, *_NO_ELSEWHERE), False),
 }
-"""The words that are verdicts in prose too, where the others are often names of fields."""
 _LONGEST_VERDICT = max(map(len, (*VERDICT_WORDS, *_STATEMENTS))) + 10
 _AROUND = " \t\r\n\"'`*_.!“”‘’()[]{}-#~•>/"
 _CLAUSE_END = re.compile(r"[.:;!?,\n()\[\]{}<>=|–—→⇒。，：；！？]+|(?<=\s)-(?=\s)")
+# words after which a yes or no is a verdict: "the answer is no"
 _LINKS = frozenset({"is", "was", "be", "answer", "verdict", "say", "it's", "to", "final", "so", "thus", "clearly", "a"})
-"""Words after which a yes or no is a verdict: "the answer is no"."""
 _LABEL = re.compile(r"\b(?:answer|verdict|conclusion|decision|result|judge?ment)\W*(?:is|was)?\W*$", re.IGNORECASE)
 _CORRECTION = re.compile(
     r"\b(?:wait|actually|correction|corrected|oops|erratum|retract(?:ed)?|disregard|revis(?:e|ed|ion)|mistaken?"
@@ -49,7 +47,7 @@ _CANNOT = (
     r"|unable to|not able to|do not have the ability to|don't have the ability to)(?: \w{4,9}ly)?"
 )
 _IMAGE = r"(?:images?|pictures?|photos?|photographs?|screenshots?|attachments?|visual (?:content|data|input)s?)"
-_UNSEEN = re.compile(
+_UNSEEN = re.compile(  # who says this has not seen the image, so that neither yes nor no counts
     rf"{_CANNOT} (?:see|view|look at|access|open|load|display|process|inspect|examine|interpret|analy[sz]e|perceive)"
     rf" (?:(?:the|this|that|these|those|your|any|an|a|actual|attached|provided|given|uploaded) ){{0,3}}{_IMAGE}\b"
     r"(?! (?:of|on (?:the|a)|frame|hanging))"
@@ -68,7 +66,7 @@ _UNSEEN = re.compile(
     r"|(?:无法|不能)(?:查看|看到|打开)(?:这张|该)?(?:图|照片)|看不到(?:图|照片)",
     re.IGNORECASE,
 )
-"""Who says this has not seen the image, so that neither yes nor no counts."""
+# Who says this has not decided, so that a yes does not count, and a no only if it is drawn from it in words.
 _UNDECIDED = re.compile(
     rf"(?:{_CANNOT} (?:tell|determine|say|decide|judge|verify|answer|assess|conclude|know|confirm)"
     r"|\b(?:i|we) (?:do not|don't|did not|didn't) (?:\w{4,9}ly )?know"
@@ -80,13 +78,11 @@ _UNDECIDED = re.compile(
     r"|无法(?:判断|确定)",
     re.IGNORECASE,
 )
-"""Who says this has not decided, so that a yes does not count, and a no only if it is drawn from it in words."""
-_EXAMPLE = re.compile(
+_EXAMPLE = re.compile(  # the end of the words before an object that is quoted and not said
     r"(?:\b(?:for example|an example|example|for instance|e\.g|such as|would look|template|placeholder|sample"
     r"|format was|format would)\b\.?[\w\s]{0,25}|\blike(?: this| that| so)?)[\s:,(–—-]*(?:```\w*\s*|[`'\"“])?$",
     re.IGNORECASE,
 )
-"""The end of the words before an object that is quoted and not said."""
 
 
 def read_verdict(value: object, words: Mapping[str, bool] = VERDICT_WORDS) -> bool | None:
@@ -145,13 +141,13 @@ _VERDICT_NAME = re.compile(
     r"|exist|judg|overall|valid",
     re.IGNORECASE,
 )
-_NEGATIVE_NAME = re.compile(
+_NEGATIVE_NAME = re.compile(  # names of fields whose true speaks against an answer, and whose false says nothing
     r"missing|absent|fail|wrong|incorrect|violat|uncertain|unsure|unclear|ambig|invalid|error|not_|without",
     re.IGNORECASE,
 )
-"""Names of fields whose true speaks against an answer, and whose false says nothing."""
-_REMARKS = frozenset({"observation", "observations", "reasoning", "because"})
-"""The fields in which judges say what they see."""
+_REMARKS = frozenset(
+    {"observation", "observations", "reasoning", "because"}
+)  # fields in which judges say what they see
 _PREFIX = re.compile(r"^(?:final|corrected|revised|actual|real|updated|new|overall|correct|my|true)(?=.)")
 
 
@@ -159,8 +155,6 @@ def contradicting_field(answer: BaseModel, raw: object) -> str | None:
     """Return a message about the first unrequested field that contradicts the answer, or None."""
     for model, fields in _walk_levels(answer, raw):
         field_names = _field_names(type(model))
-        if field_names.keys() >= fields.keys():
-            continue
         answers = {name: fields[name] for name in fields if name in field_names}
         for name in fields:
             against = None if name in field_names else _find_conflict(name, fields[name], answers)
@@ -217,18 +211,17 @@ def contradicting_prose(answer: BaseModel, raw: object, before: str, after: str)
 
 def unseen_image(answer: BaseModel, raw: object, prose: str) -> str | None:
     """Return a message if the reply states that the model could not see the image, else None."""
-    for text in (prose, *_find_remarks(answer, raw)):
+    remarks = [
+        fields.get(name)
+        for model, fields in _walk_levels(answer, raw)
+        for name in _field_names(type(model))
+        if name in _REMARKS
+    ]
+    texts = [text for remark in remarks for text in (remark if isinstance(remark, list) else [remark])]
+    for text in (prose, *(text for text in texts if isinstance(text, str))):
         if cue := _UNSEEN.search(plain_prose(text)):
             return f'the model says that it cannot look: "{cue[0]}"'
     return None
-
-
-def _find_remarks(answer: BaseModel, raw: object) -> Iterator[str]:
-    for model, fields in _walk_levels(answer, raw):
-        for name in _field_names(type(model)):
-            value = fields.get(name)
-            if name in _REMARKS:
-                yield from (text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str))
 
 
 def _find_conflict(name: str, value: object, answers: Mapping[str, object]) -> str | None:
@@ -237,10 +230,8 @@ def _find_conflict(name: str, value: object, answers: Mapping[str, object]) -> s
     for field_name, expected in answers.items():
         if _plain_name(field_name) == plain or _plain_name(field_name) == _PREFIX.sub("", plain):
             return f'"{field_name}"' if _are_different(value, expected) else None
-    verdicts = _field_verdicts(name, value)
-    return (
-        "the answer" if verdicts and _are_opposed(verdicts, answers, alone=not isinstance(value, dict | list)) else None
-    )
+    verdicts, alone = _field_verdicts(name, value), not isinstance(value, dict | list)
+    return "the answer" if verdicts and _are_opposed(verdicts, answers, alone=alone) else None
 
 
 def _are_opposed(

@@ -7,10 +7,11 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TypeVar
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from formalimg.errors import FormalimgError
 from formalimg.models.secrets import ENV_FILE, find_api_key, get_api_key, read_env_file, register_secret
@@ -36,12 +37,7 @@ class Options:
     """
 
     def __init__(self, model: str, options: Mapping[str, str]) -> None:
-        """Initialize from the option strings of a model.
-
-        Args:
-            model: name of the model, for messages.
-            options: the options as text.
-        """
+        """Initialize from the option strings of a model; API keys are refused, because options are stored."""
         for name, value in options.items():
             if name.lower() in _SECRET:
                 register_secret(value)
@@ -106,18 +102,13 @@ class Options:
         if text in words:
             return words[text]
         low, high = -math.inf if minimum is None else minimum, math.inf if maximum is None else maximum
-        try:
+        with suppress(ValueError):
             value = parse(text)
-            if low <= value <= high and value not in (math.inf, -math.inf):  # which no NaN is
+            if low <= value <= high and math.isfinite(value):
                 return value
-        except ValueError:
-            pass
-        bounds = {
-            (True, True): f" from {minimum} to {maximum}",
-            (True, False): f", {minimum} or more",
-            (False, True): f", {maximum} or less",
-            (False, False): "",
-        }[minimum is not None, maximum is not None]
+        bounds = "" if minimum is None else f", {minimum} or more"
+        if maximum is not None:
+            bounds = f", {maximum} or less" if minimum is None else f" from {minimum} to {maximum}"
         raise FormalimgError(f"{name}={text!r} of {self.model} is out of range: give {kind}{bounds}")
 
     def flag(self, name: str, default: Default) -> bool | Default:
@@ -157,7 +148,11 @@ class Options:
             raise FormalimgError(
                 f"{name} of {self.model} must not hold a user, a password or a query, nor a fragment: it is stored"
             )
-        if parts.scheme not in ("http", "https") or not parts.hostname or not _has_valid_port(parts):
+        try:
+            has_port = parts.port != 0
+        except ValueError:
+            has_port = False
+        if parts.scheme not in ("http", "https") or not parts.hostname or not has_port:
             masked = re.sub(r"(?<![:/])/.*", "/…", text, flags=re.DOTALL)  # a path may hold a key
             raise FormalimgError(f"{name}={masked!r} of {self.model} is not a URL: write it as {_EXAMPLE_URL}")
         return text
@@ -169,12 +164,9 @@ class Options:
         return {name.removeprefix(prefix): self._unread.pop(name) for name in names}
 
     def reject_unknown(self, *later: str) -> None:
-        """Raise an error for options that were not read.
+        """Raise an error for options that were not read; `later` are those that are read afterwards.
 
         Call it before keys are asked for: a misspelt `base_url` is not a missing key.
-
-        Args:
-            later: options that are read afterwards.
         """
         name = next((name for name in self._unread if name not in later), None)
         if name is None:
@@ -218,11 +210,18 @@ def read_extra_fields(options: Options, prefix: str = "extra.") -> tuple[dict[st
     """Return the extra request fields, parsed as JSON where possible, and the settings that record them."""
     texts = options.with_prefix(prefix)
     Options(options.model, texts)  # rejects keys, whatever else may be in there
-    return {name: _parse_json(text) for name, text in texts.items()}, {f"{prefix}{name}": texts[name] for name in texts}
+    fields: dict[str, object] = {}
+    for name, text in texts.items():
+        try:
+            fields[name] = json.loads(text)
+        except ValueError:
+            fields[name] = text
+    return fields, {f"{prefix}{name}": text for name, text in texts.items()}
 
 
+# the word for what the model or its server does unless it is told, as in `temperature=default`
 MODEL_DEFAULT: Mapping[str, None] = MappingProxyType({"default": None})
-"""The word for what the model or its server does unless it is told: `temperature=default`, `max_tokens=default`."""
+# what the providers that ship with formalimg call the options of sampling
 _SAMPLING_NAMES: Mapping[str, Mapping[str, str]] = {
     **{
         name: {option: option for option in ("temperature", "max_tokens", "top_p")}
@@ -231,7 +230,6 @@ _SAMPLING_NAMES: Mapping[str, Mapping[str, str]] = {
     "anthropic": {"temperature": "temperature", "max_tokens": "max_tokens"},
     "transformers": {"temperature": "temperature", "max_tokens": "max_new_tokens", "top_p": "generate.top_p"},
 }
-"""What the providers that ship with formalimg call the options of sampling."""
 
 
 def sampling_options(
@@ -260,34 +258,19 @@ def logprobs_options(model: str) -> dict[str, str]:
 
 def option_texts(options: Mapping[str, object]) -> dict[str, str]:
     """Convert option values from Python to command-line strings, such as True to `true`; None is omitted."""
-    return {name: _option_text(name, value) for name, value in options.items() if value is not None}
-
-
-def _option_text(name: str, value: object) -> str:
-    if isinstance(value, str | os.PathLike):
-        return os.fspath(value) if isinstance(value, os.PathLike) else value
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError):
-        raise FormalimgError(
-            f"the option {name} is a {type(value).__name__}: give text, a number, or True or False"
-        ) from None
+    texts: dict[str, str] = {}
+    for name, value in without_none(options).items():
+        try:
+            texts[name] = (
+                os.fspath(value) if isinstance(value, str | os.PathLike) else json.dumps(value, ensure_ascii=False)
+            )
+        except (TypeError, ValueError):
+            raise FormalimgError(
+                f"the option {name} is a {type(value).__name__}: give text, a number, or True or False"
+            ) from None
+    return texts
 
 
 def without_none(settings: Mapping[str, Default | None]) -> dict[str, Default]:
     """Return the settings that are not None."""
     return {name: value for name, value in settings.items() if value is not None}
-
-
-def _has_valid_port(parts: SplitResult) -> bool:
-    try:
-        return parts.port != 0
-    except ValueError:
-        return False
-
-
-def _parse_json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

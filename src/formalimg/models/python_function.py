@@ -195,10 +195,9 @@ def _find_function(module: ModuleType, name: str, model: str) -> Callable[..., A
     target: Any = module
     for part in name.split("."):
         target = getattr(target, part, None)
-    if not callable(target):
-        raise FormalimgError(f"python/{model} names no function: it has no callable {name}")
-    function: Callable[..., Any] = target
-    return function
+    if callable(target):
+        return target  # type: ignore[no-any-return]
+    raise FormalimgError(f"python/{model} names no function: it has no callable {name}")
 
 
 def require_parameters(function: Callable[..., Any], arguments: Mapping[str, Setting], model: str) -> None:

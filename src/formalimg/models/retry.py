@@ -15,21 +15,18 @@ from typing import TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError
 from formalimg.models.options import Options
-from formalimg.models.pricing import Price, read_price
+from formalimg.models.pricing import Price, may_begin_call, read_price
 from formalimg.models.secrets import redact
-from formalimg.models.spending import may_begin_call
 
 Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
 
-_OLD_NAMES = {
-    "tries": "max_attempts",
-    "first_wait": "initial_backoff",
-    "patience": "max_wait",
-    "reads": "parse_retries",
-}
-"""Option names of the first edition, still accepted: configs and commands of earlier runs contain them."""
+# option names of the first edition, still accepted: configs and commands of earlier runs contain them
+_OLD_NAMES = (
+    *(("tries", "max_attempts"), ("first_wait", "initial_backoff")),
+    *(("patience", "max_wait"), ("reads", "parse_retries")),
+)
 
 
 @dataclass(frozen=True)
@@ -50,10 +47,8 @@ class RetryPolicy:
 
 
 DEFAULT_RETRY_POLICY = RetryPolicy()  # the policy unless a provider or a user sets another one
-
-
-_few_attempts: ContextVar[bool] = ContextVar("formalimg_few_attempts", default=False)
 _FEW = 2
+_few_attempts: ContextVar[bool] = ContextVar("formalimg_few_attempts", default=False)
 
 
 @contextmanager
@@ -76,7 +71,7 @@ def image_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_PO
 
 def _read_policy(options: Options, default: RetryPolicy, *, per_image: bool) -> RetryPolicy:
     price = options.text("price", None)
-    for old, new in _OLD_NAMES.items():
+    for old, new in _OLD_NAMES:
         options.accept_old_name(old, new)
     return replace(
         default,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from formalimg._util.strict_json import reject_constant, reject_duplicate_keys
@@ -24,8 +25,8 @@ MAX_VALUES = 100  # the most JSON values in a text; an answer is one, sometimes 
 _MAX_FALSE_STARTS = 1000  # the most brackets in prose that look like a JSON list, such as [1]
 _TAG = re.compile(r"<(/?)(think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad)>", re.IGNORECASE)
 _OBJECT = re.compile(r'\{\s*["}]')
+# Where JSON may begin: braces in prose look different; brackets often do not, as in [1].
 _START = re.compile(r'\{(?=\s*["}])|\[(?=\s*(?:[\["\]\d-]|\{\s*["}]|true|false|null))')
-"""Where JSON may begin. Braces in prose look different; brackets often do not, as in [1]."""
 
 
 class JsonInText(NamedTuple):
@@ -60,11 +61,6 @@ def strip_thoughts(text: str) -> str:
             awaited = None
             position = end
     return "".join((*pieces, text[position:])).strip()
-
-
-def is_unfinished_thought(text: str) -> bool:
-    """Return whether a stripped text still has an opening tag, so that the rest may be an unfinished thought."""
-    return any(not tag[1] for tag in _find_tags(text))
 
 
 def _find_tags(text: str) -> list[re.Match[str]]:
@@ -111,18 +107,6 @@ def find_json(text: str, *, lists: bool) -> list[JsonInText]:
     return values
 
 
-def prose_after(text: str, values: Sequence[JsonInText]) -> str:
-    """Return the prose after the first of these values, without the other values."""
-    ends = [*(value.start for value in values[1:]), len(text)]
-    return "\n".join(text[value.end : end] for value, end in zip(values, ends, strict=True))
-
-
-def prose_before(text: str, values: Sequence[JsonInText]) -> str:
-    """Return the prose before the last of these values, without the other values."""
-    starts = [0, *(value.end for value in values[:-1])]
-    return "\n".join(text[start : value.start] for start, value in zip(starts, values, strict=True))
-
-
 def _holds_object(value: object) -> bool:
     """Return whether a value is an object or a list that contains an object at any depth."""
     rest = [value]
@@ -142,13 +126,11 @@ Arguments = ParamSpec("Arguments")
 MAX_REPLY = 1_000_000  # the most characters of a reply that is read
 SMALL_REPLY = 64 * 1024  # longer replies are read in a thread, so that no other call waits for it
 _SEVERAL = "the model gave several answers that differ"
-_MAX_PROBLEMS = 1000
-"""With more problems than this, none is described: collecting them takes longer than reading the answer."""
+_MAX_PROBLEMS = 1000  # with more, none is described: collecting them takes longer than reading the answer
 _MAX_MESSAGE = 300
+# Stand for a `TextAnswer` in the place of a schema, which is not sent; for an object, servers are asked for JSON.
 TEXT_SCHEMA: Mapping[str, object] = {"type": "string"}
-"""Stands for a `TextAnswer` in the place of a schema; none is sent."""
 OBJECT_SCHEMA: Mapping[str, object] = {"type": "object"}
-"""Stands for a `TextAnswer` that is some JSON object: servers are asked for JSON, without a schema."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +194,7 @@ def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | Parse
         except (ValueError, RecursionError) as error:
             return ParseFailure(f"the answer cannot be read: {_shorten_message(str(error))}")
     text = strip_thoughts(text)
-    if is_unfinished_thought(text):
+    if any(not tag[1] for tag in _find_tags(text)):
         return ParseFailure("the model was still thinking when it stopped")
     try:
         values = find_json(text, lists=answer_schema(answer_type).get("type") == "array")
@@ -237,18 +219,15 @@ def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | Parse
         settled = index
     if contradicting_value(answer, first.value, strange):
         return ParseFailure(_SEVERAL)
-    before, after = prose_before(text, values[: settled + 1]), prose_after(text, values[settled:])
+    gaps = [text[value.end : follower.start] for value, follower in pairwise(values)]
+    before = "\n".join([text[: first.start], *gaps[:settled]])
+    after = "\n".join([*gaps[settled:], text[values[-1].end :]])
     problem = (
         contradicting_field(answer, first.value)
         or contradicting_prose(answer, first.value, before, after)
         or unseen_image(answer, first.value, f"{before}\n{after}")
     )
     return answer if problem is None else ParseFailure(_shorten_message(problem))
-
-
-async def parse_answer_aside(text: str, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
-    """Parse the answer in a text as `parse_answer` does, using a thread for long texts."""
-    return await read_aside(len(text), parse_answer, text, answer_type)
 
 
 async def read_aside(

@@ -13,8 +13,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Completion
 from formalimg.models.options import Options
 
-LogprobsFields: TypeAlias = Mapping[str, object]
-"""The fields of a request that ask for log-probabilities; empty where they are not asked for."""
+LogprobsFields: TypeAlias = Mapping[str, object]  # request fields that ask for log-probabilities; empty for none
 
 _MAX_ALTERNATIVES = 20  # the most alternatives that OpenAI and most servers list for a token
 _ABOUT_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
@@ -140,9 +139,8 @@ def first_token_chances(tokens: Sequence[TokenLogprobs]) -> dict[str, float]:
 
 def _answer_token(tokens: Sequence[TokenLogprobs], field: str) -> TokenLogprobs | None:
     """Return the first token of the answer: of a JSON field's value, or of the first word of plain text."""
-    start = _answer_start("".join(token.text for token in tokens), field)
-    end = 0
-    for token in tokens if start is not None else ():
+    start, end = _answer_start("".join(token.text for token in tokens), field), 0
+    for token in tokens:
         end += len(token.text)
         if start is not None and end > start:
             return token

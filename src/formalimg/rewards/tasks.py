@@ -134,18 +134,13 @@ class TaskCache:
             case {"texts": texts}:
                 return _text_task(texts)
             case {"prompt": str(prompt)}:
-                return self._prompt_task(prompt)
+                try:
+                    return self._item_task(self._prompts.find(prompt))
+                except FormalimgError:
+                    if texts := find_quoted_texts(prompt):
+                        return _text_task(texts, prompt)
+                    raise
         raise FormalimgError("suite, id, formula and vocabulary must be texts")
-
-    def _prompt_task(self, prompt: str) -> RewardTask:
-        try:
-            item = self._prompts.find(prompt)
-        except FormalimgError:
-            texts = find_quoted_texts(prompt)
-            if not texts:
-                raise
-            return _text_task(texts, prompt)
-        return self._item_task(item)
 
     def _find_item(self, name: str, id_: str) -> Item[Any]:
         items = self.items(name)
@@ -176,7 +171,10 @@ class TaskCache:
         if spec.unreadable is not None:
             raise FormalimgError(f"nothing can be scored by item {item.id} of {item.suite}: {spec.unreadable_because}")
         return self._cache_by_identity(
-            item, lambda: RewardTask(item, self._prepare_formula(spec.formula), _is_by_logic(item.suite))
+            item,
+            lambda: RewardTask(
+                item, prepare_formula(spec.formula, weights=self._weights, credit="earned"), _is_by_logic(item.suite)
+            ),
         )
 
     def _formula_text_task(self, text: str, vocabulary: str | None) -> RewardTask:
@@ -189,14 +187,11 @@ class TaskCache:
         problems = check(formula, vocabulary) if vocabulary is not None else []
         if problems:
             raise FormulaError(problems)
-        prepared = self._prepare_formula(formula)
+        prepared = prepare_formula(formula, weights=self._weights, credit="earned")
         suites = (name for name in suite_names() if vocabulary and suite(name).vocabulary == vocabulary)
         name = next(suites, _DEFAULT_SUITE)
         item = Item(name, "formula", complexity(formula), "", FormulaSpec.of(formula))
         return RewardTask(item, prepared, _is_by_logic(name))
-
-    def _prepare_formula(self, formula: Formula) -> PreparedFormula:
-        return prepare_formula(formula, weights=self._weights, credit="earned")
 
     def _cache_by_identity(self, key: object, create: Callable[[], RewardTask]) -> RewardTask:
         """Cache a task by the identity of its formula, which is faster than comparing formulas."""

@@ -10,13 +10,6 @@ if TYPE_CHECKING:
     from formalimg.runs.reader import open_run
     from formalimg.runs.tags import read_tags, write_tags
 
-__all__ = [
-    "RunConfig",
-    "Selection",
-    "execute",
-    "open_run",
-    "read_tags",
-    "write_tags",
-]
+__all__ = ["RunConfig", "Selection", "execute", "open_run", "read_tags", "write_tags"]
 
 __getattr__, __dir__ = lazy_exports(__name__)

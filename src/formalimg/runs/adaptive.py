@@ -16,15 +16,12 @@ from typing import TYPE_CHECKING
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.runs.config import RunConfig
-from formalimg.runs.engine import Engine
 from formalimg.runs.execution import (
     ProgressCallback,
     ResumeCallback,
-    RunStart,
     match_premade_images,
-    model_safeguards,
-    open_generator,
     run_engine,
+    start_engine,
     without_verdict,
 )
 from formalimg.runs.looks import AdaptiveLooks, ImagesOfLook, LooksFile
@@ -102,7 +99,7 @@ def execute_adaptive(
     selected = config.selected_items()
     positions = {item.id: position for position, item in selected.items()}
     manifest = match_premade_images(config, selected, on_match)
-    builder, model = config.requests, open_generator(config, folder)
+    builder = config.requests
     with RunStore(folder, manifest) as store:
         stored, scored = store.stored_images(), store.scored(judge)
         file = LooksFile(folder, plan.looks, has_images=bool(stored))
@@ -110,18 +107,8 @@ def execute_adaptive(
         if stored:
             on_resume(EarlierWork(len(stored), len(stored), len(scored)))
         work_left = file.looks.missing is not None
-        start = RunStart.of(store, judge, [judge] if work_left else [], config.items[0].suite, safeguards)
-        engine = Engine(
-            store,
-            model,
-            judge,
-            build_request=lambda planned: builder.request(planned.item, planned.sample, planned.seed),
-            scored=scored,
-            on_progress=on_progress,
-            safeguards=model_safeguards(safeguards, config, has_images=bool(stored)),
-            before=start.before,
-        )
-        engine.start_spending(store.cost() + start.spent, config.budget, work_left=work_left)
+        to_check = [judge] if work_left else []
+        engine = start_engine(store, config, folder, judge, to_check, scored, safeguards, on_progress, work_left)
 
         async def make(items: Sequence[Item[object]]) -> Mapping[str, bool]:
             """Generate and judge images for the items, and return whether each scored item passed."""

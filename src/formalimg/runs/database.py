@@ -85,9 +85,7 @@ def open_for_reading(folder: Path) -> UntrustedConnection:
 def run_database_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Convert database errors into actionable error messages."""
     return database_errors(
-        folder / RESULTS_FILE,
-        full="free some space, then run the same command again to resume",
-        damaged=_DAMAGED,
+        folder / RESULTS_FILE, full="free some space, then run the same command again to resume", damaged=_DAMAGED
     )
 
 

@@ -22,7 +22,7 @@ from itertools import islice
 from formalimg.benchmarks.odd_records import NO_PROMPT
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, NotStartedError
-from formalimg.models.spending import Meter, advise_on_unknown_cost, open_meter
+from formalimg.models.pricing import Meter, advise_on_unknown_cost, open_meter
 from formalimg.runs.database import VerdictRow, cost_columns, verdict_row
 from formalimg.runs.inspection import ImageThreads, count_decoded_bytes, image_memory
 from formalimg.runs.messages import (
@@ -36,10 +36,7 @@ from formalimg.runs.messages import (
     error_text,
     is_own_cancellation,
     one_line,
-    queue_size,
     root_error,
-    split_batches,
-    surplus_images,
 )
 from formalimg.runs.parties import UNGUARDED, CircuitBreaker, Safeguards, image_failed, judge_failed, model_advice
 from formalimg.runs.progress import Progress, interrupt_work, share_progress
@@ -48,8 +45,8 @@ from formalimg.types import ImageModel, Judge, Unscored, Verdict
 
 _WRITERS = min(8, (os.cpu_count() or 1) + 1)  # Number of files that are decoded and written at the same time
 _WRITE_BATCH = 16
-_SMALL_IMAGE = 32_000
-"""Images up to this number of bytes are stored several at a time: switching to a thread takes longer than they do."""
+_SMALL_IMAGE = 32_000  # Bytes of images that are stored several at a time: switching threads takes longer than they do
+_MAX_QUEUE = 32
 
 _VERDICT_BATCH = 64  # Maximum number of verdicts recorded in one transaction
 _log = logging.getLogger(__name__)
@@ -114,8 +111,8 @@ class Engine:
         self.progress.images += len(to_make)
         self.progress.verdicts += len(to_make) + len(to_judge) if self._judge else 0
         self._threads = ImageThreads(_WRITERS)
-        arrived = Channel[ArrivedAnswer](queue_size(self._model.batch * self._model.concurrency if self._model else 0))
-        waiting = Channel[ImageToJudge](queue_size(self._judge.concurrency if self._judge else 0))
+        arrived = Channel[ArrivedAnswer](_queue_size(self._model.batch * self._model.concurrency if self._model else 0))
+        waiting = Channel[ImageToJudge](_queue_size(self._judge.concurrency if self._judge else 0))
         judged = Channel[JudgeResult](_VERDICT_BATCH)
         share_progress(self.progress, self._model, self._judge)
         try:
@@ -173,7 +170,7 @@ class Engine:
                 await arrived.put(ArrivedAnswer(planned, Failed(NO_PROMPT_REASON), 0.0, 0.0, 0))
         to_make = [planned for planned in to_make if NO_PROMPT not in planned.item.tags]
         if self._model is not None and to_make:
-            batches = split_batches(to_make, self._model)
+            batches = _split_batches(to_make, self._model)
             if self._tries_model:
                 self._tries_model = False
                 await self._try_model(self._model, batches, arrived)
@@ -222,7 +219,10 @@ class Engine:
             async with aclosing(model.generate(requests)) as answers:  # type: ignore[type-var]
                 async for answer in answers:
                     if not remaining:
-                        raise surplus_images(model, len(batch))
+                        raise FormalimgError(
+                            f"{model.name} gave more images than the {len(batch)} it was asked for, so nobody knows "
+                            "which is which: mend the model, then start a new run"
+                        )
                     checked = check_answer(answer)
                     cost, unpriced = self._settle(model, meter, *cost_columns(checked.cost))
                     if meter.blocked and not cost and not unpriced and not isinstance(checked, Generated):
@@ -369,3 +369,17 @@ class Engine:
             if isinstance(inspected, Unscored):
                 return inspected
             return inspected.by_rule or await judge.judge(entry.item, inspected.image)
+
+
+def _queue_size(concurrency: int) -> int:
+    """Return a queue length that keeps the concurrent tasks busy."""
+    return max(2, min(concurrency // 2, _MAX_QUEUE))
+
+
+def _split_batches(planned: Sequence[PlannedImage], model: ImageModel) -> Iterator[Sequence[PlannedImage]]:
+    """Yield batches, adapting to the model's current batch size before each one."""
+    start = 0
+    while start < len(planned):
+        batch = planned[start : start + max(1, model.batch)]
+        start += len(batch)
+        yield batch

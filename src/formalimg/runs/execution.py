@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from formalimg.benchmarks.conditions import STYLES, Condition
 from formalimg.benchmarks.registry import suite
@@ -32,7 +32,7 @@ from formalimg.runs.plan import plan_images, question_key
 from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.reader import open_run
 from formalimg.runs.store import RunStore
-from formalimg.types import ImageModel, Item, Judge
+from formalimg.types import Item, Judge
 
 if TYPE_CHECKING:
     from formalimg.models.folder.file_matching import MatchReport, RequestedImage
@@ -75,8 +75,7 @@ def execute(
         require_storable_settings(Identity(judge.name, judge.settings))
     items = config.selected_items()
     manifest = match_premade_images(config, items, on_match)
-    builder, model = config.requests, open_generator(config, folder)
-    images = plan_images(list(items.values()), builder, samples=config.samples, seed=config.seed)
+    images = plan_images(list(items.values()), config.requests, samples=config.samples, seed=config.seed)
     with RunStore(folder, manifest) as store:
         store.plan(items, images, manifest.resuming(store.manifest))
         stored = store.stored_images()
@@ -92,18 +91,8 @@ def execute(
             for later_judge in safeguards.judges
             if to_make or without_verdict(stored, _list_questions(images), store.scored(later_judge))
         ]
-        start = RunStart.of(store, judge, to_check, config.items[0].suite, safeguards)
-        engine = Engine(
-            store,
-            model,
-            judge,
-            build_request=lambda planned: builder.request(planned.item, planned.sample, planned.seed),
-            scored=scored,
-            on_progress=on_progress,
-            safeguards=model_safeguards(safeguards, config, has_images=bool(stored)),
-            before=start.before,
-        )
-        engine.start_spending(store.cost() + start.spent, config.budget, work_left=bool(to_make or to_judge))
+        work_left = bool(to_make or to_judge)
+        engine = start_engine(store, config, folder, judge, to_check, scored, safeguards, on_progress, work_left)
         _log.info("%s: %d images to generate, %d existing ones to judge", folder, len(to_make), len(to_judge))
         return run_engine(store, engine, partial(engine.run, to_make, to_judge))
 
@@ -119,18 +108,37 @@ def match_premade_images(
     return replace(config.manifest(), matched=matching.ways)
 
 
-def open_generator(config: RunConfig, folder: Path) -> ImageModel:
-    """Return the image model, wrapped in the rewriter if there is one."""
-    if config.rewriter is None:
-        return config.model
-    from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
+def start_engine(
+    store: RunStore,
+    config: RunConfig,
+    folder: Path,
+    judge: Judge | None,
+    to_check: Sequence[Judge],
+    scored: Set[tuple[str, str]],
+    safeguards: Safeguards,
+    on_progress: ProgressCallback,
+    work_left: bool,
+) -> Engine:
+    """Return the engine of a run, which tries the image model first unless it has already generated images here."""
+    builder, model = config.requests, config.model
+    if config.rewriter is not None:
+        from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
 
-    return config.generator(RewriteStore(folder))
-
-
-def model_safeguards(safeguards: Safeguards, config: RunConfig, *, has_images: bool) -> Safeguards:
-    """Return the safeguards for the image model, without a pre-flight if it has already generated images here."""
-    return replace(safeguards, preflight=safeguards.preflight and not has_images and can_fail(config.model))
+        model = config.generator(RewriteStore(folder))
+    before, spent = _prepare_start(store, judge, to_check, config.items[0].suite, safeguards)
+    tries_model = safeguards.preflight and not store.stored_images() and can_fail(config.model)
+    engine = Engine(
+        store,
+        model,
+        judge,
+        build_request=lambda planned: builder.request(planned.item, planned.sample, planned.seed),
+        scored=scored,
+        on_progress=on_progress,
+        safeguards=replace(safeguards, preflight=tries_model),
+        before=before,
+    )
+    engine.start_spending(store.cost() + spent, config.budget, work_left=work_left)
+    return engine
 
 
 def judge_run(
@@ -162,9 +170,9 @@ def judge_run(
         if len(to_judge) < len(stored):
             on_resume(EarlierWork(len(stored), None, len(stored) - len(to_judge)))
         to_check = [judge, *safeguards.judges] if to_judge else []
-        start = RunStart.of(store, judge, to_check, store.manifest.suite, safeguards)
-        engine = Engine(store, None, judge, on_progress=on_progress, safeguards=safeguards, before=start.before)
-        engine.start_spending(store.cost() + start.spent, budget, work_left=bool(to_judge))
+        before, spent = _prepare_start(store, judge, to_check, store.manifest.suite, safeguards)
+        engine = Engine(store, None, judge, on_progress=on_progress, safeguards=safeguards, before=before)
+        engine.start_spending(store.cost() + spent, budget, work_left=bool(to_judge))
         _log.info("%s: %d existing images to judge", folder, len(to_judge))
         return run_engine(store, engine, partial(engine.run, [], to_judge))
 
@@ -182,31 +190,24 @@ def images_to_match(items: Mapping[int, Item[object]], samples: int) -> list[Req
     ]
 
 
-class RunStart(NamedTuple):
-    """The steps before a run, and the amount spent on them by earlier calls in the folder."""
+def _prepare_start(
+    store: RunStore, judge: Judge | None, to_check: Sequence[Judge], suite: str, safeguards: Safeguards
+) -> tuple[Callable[[Progress], Awaitable[None]], float]:
+    """Return the step before a run, with a pre-flight of judges that have scored nothing yet, and its earlier cost."""
+    remote = [judge for judge in to_check if not judge.name.startswith("builtin/") and not store.scored(judge)]
+    log = None
+    if (safeguards.preflight and remote) or (store.folder / PREFLIGHT).exists():
+        from formalimg.runs.preflight import PreflightLog, check_judges  # here, because most judges are built in
 
-    before: Callable[[Progress], Awaitable[None]]
-    spent: float
+        log = PreflightLog(store.folder)
 
-    @classmethod
-    def of(
-        cls, store: RunStore, judge: Judge | None, to_check: Sequence[Judge], suite: str, safeguards: Safeguards
-    ) -> RunStart:
-        """Build the start of a run with a pre-flight for judges that have not scored anything yet."""
-        remote = [judge for judge in to_check if not judge.name.startswith("builtin/") and not store.scored(judge)]
-        log = None
-        if (safeguards.preflight and remote) or (store.folder / PREFLIGHT).exists():
-            from formalimg.runs.preflight import PreflightLog, check_judges  # here, because most judges are built in
+    async def before(progress: Progress) -> None:
+        if safeguards.preflight and log is not None:
+            await check_judges(remote, suite, log, progress, safeguards.on_notice)
+        if judge is not None:
+            store.begin_judging(judge)
 
-            log = PreflightLog(store.folder)
-
-        async def before(progress: Progress) -> None:
-            if safeguards.preflight and log is not None:
-                await check_judges(remote, suite, log, progress, safeguards.on_notice)
-            if judge is not None:
-                store.begin_judging(judge)
-
-        return cls(before, log.cost if log else 0.0)
+    return before, log.cost if log else 0.0
 
 
 def run_engine(store: RunStore, engine: Engine, work: Callable[[], Awaitable[Progress]]) -> Progress:

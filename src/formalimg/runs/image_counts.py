@@ -188,26 +188,18 @@ def read_facets(run: ImageQueries) -> FacetIndex:
     mentions = dict(run.query(_read_mentions, f"SELECT id, formula, tags, {_OBJECTS} FROM items"))
     scored = "status = 'made' AND passed IS NOT NULL"
     columns = f"pictures.item, pictures.sample, level, {scored}, passed, CASE WHEN {scored} THEN {_FAILED_PARTS} END"
-    rows = run.query(_read_image, f"SELECT {columns} {ALL_IMAGES} ORDER BY position, sample")
+    rows = run.query(tuple, f"SELECT {columns} {ALL_IMAGES} ORDER BY position, sample")
     outcomes, levels, failed, mentioned = (_BitSets() for _ in range(4))
     images: dict[ImageKey, int] = {}
-    for number, (item, sample, level, outcome, parts) in enumerate(rows):
+    for number, (item, sample, level, is_scored, passed, parts) in enumerate(rows):
         images[item, sample] = number
-        outcomes.add(outcome, number)
+        outcomes.add(("pass" if passed else "fail") if is_scored else "unscored", number)
         levels.add(level, number)
         for word in mentions.get(item, ()):
             mentioned.add(word, number)
-        for part in parts:
+        for part in _list_failed_parts(stored_json(parts, "parts", list) if is_scored else ()):
             failed.add(part, number)
     return FacetIndex(images, outcomes.freeze(), levels.freeze(), failed.freeze(), mentioned.freeze())
-
-
-def _read_image(row: tuple[Any, ...]) -> tuple[str, int, int, str, frozenset[_FailedPart]]:
-    item, sample, level, is_scored, passed, parts = row
-    if not is_scored:
-        return item, sample, level, "unscored", frozenset()
-    failed = frozenset(_list_failed_parts(stored_json(parts, "parts", list)))
-    return item, sample, level, "pass" if passed else "fail", failed
 
 
 def _list_failed_parts(parts: Iterable[Any]) -> Iterator[_FailedPart]:

@@ -249,21 +249,6 @@ def check_url(text: str) -> str:
     return text.rstrip("/")
 
 
-def _open_remote_root(url: str) -> tuple[Any, str]:
-    """Open the fsspec file system of a URL, and return it with the path on it."""
-    scheme = check_url(url).partition("://")[0]
-    try:
-        from fsspec.core import url_to_fs
-
-        system, root = url_to_fs(url)
-        return _SharedFolder() if scheme == "file" else system, root
-    except ImportError as error:
-        from formalimg._util.installing import install_line
-
-        command = install_line("stores", *filter(None, [LIBRARIES[scheme]]))
-        raise FormalimgError(f"images at {scheme}://… need more than is installed: {command}") from error
-
-
 class _ForeignPlaceError(PermissionError):
     """Raised when an image location lacks the marker of the run."""
 
@@ -405,12 +390,22 @@ class _RemoteImageStore(ImageStore):
             entries = system.ls(root, detail=True)
         except FileNotFoundError:  # nothing was written there yet; whether anything can be, writing will show
             return {}
-        files = (entry for entry in entries if entry["type"] == "file")
-        return {PurePosixPath(entry["name"]).name: int(entry["size"]) for entry in files}
+        return {PurePosixPath(file["name"]).name: int(file["size"]) for file in entries if file["type"] == "file"}
 
     @property
     def _remote(self) -> tuple[Any, str]:
-        return _open_remote_root(self.url)
+        """The fsspec file system and the path on it."""
+        scheme = check_url(self.url).partition("://")[0]
+        try:
+            from fsspec.core import url_to_fs
+
+            system, root = url_to_fs(self.url)
+            return _SharedFolder() if scheme == "file" else system, root
+        except ImportError as error:
+            from formalimg._util.installing import install_line
+
+            command = install_line("stores", *filter(None, [LIBRARIES[scheme]]))
+            raise FormalimgError(f"images at {scheme}://… need more than is installed: {command}") from error
 
     @cached_property
     def _own_root(self) -> str:
@@ -419,10 +414,10 @@ class _RemoteImageStore(ImageStore):
         return self._remote[1].rstrip("/")
 
     def _path(self, name: str) -> str:
-        return f"{self._own_root}/{_require_file_name(name)}"
+        return f"{self._own_root}/{name if name == METADATA else require_image_name(name)}"
 
     def _pending(self, name: str) -> Path:
-        return self.images / _require_file_name(name)
+        return self.images / (name if name == METADATA else require_image_name(name))
 
     @contextlib.contextmanager
     def _os_errors(self, name: str) -> Iterator[None]:
@@ -448,10 +443,6 @@ class _RemoteImageStore(ImageStore):
             ) from error
 
 
-def _require_file_name(name: str) -> str:
-    return name if name == METADATA else require_image_name(name)
-
-
 def _format_reason(error: Exception) -> str:
     from formalimg.models.secrets import redact  # here, because most runs need none
 
@@ -461,5 +452,4 @@ def _format_reason(error: Exception) -> str:
 
 def _shorten_url(text: str) -> str:
     before, at, after = text.rpartition("@")
-    plain = f"…@{after}" if at and before else text
-    return repr(plain.partition("?")[0][:80])
+    return repr((f"…@{after}" if at and before else text).partition("?")[0][:80])

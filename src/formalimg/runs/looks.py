@@ -312,9 +312,11 @@ def take_gate_look(folder: Path, design: GateDesign, items: int, decide: Callabl
     try:
         looks = [look for look in read_gate_looks(folder) if look.design.against == design.against]
         if looks and looks[-1].design != design:
+            pairs = zip(GateDesign._fields, looks[-1].design, design, strict=True)
+            differences = "; ".join(f"{name}: was {old}, now {new}" for name, old, new in pairs if old != new)
             raise FormalimgError(
-                f"{folder / GATE_LOOKS} has looks of another gate ({_format_differences(looks[-1].design, design)}): "
-                "give the same options as at its first look"
+                f"{folder / GATE_LOOKS} has looks of another gate ({differences}): give the same options as at its "
+                "first look"
             )
         if looks and (looks[-1].decision.outcome != "cannot tell" or items <= looks[-1].decision.items):
             return looks[-1]
@@ -326,8 +328,7 @@ def take_gate_look(folder: Path, design: GateDesign, items: int, decide: Callabl
         alpha = look_alpha([*(look.decision.items for look in looks), items], design.looks)
         look = GateLook(design, len(looks) + 1, decide(alpha))
         line = _encode_line({**design._asdict(), "look": look.number, **look.decision._asdict(), "at": utc_now()})
-        lines = [*_read_lines(folder / GATE_LOOKS), line]
-        _write_lines(folder / GATE_LOOKS, lines)
+        _write_lines(folder / GATE_LOOKS, [*_read_lines(folder / GATE_LOOKS), line])
     finally:
         lock.release()
     return look
@@ -340,14 +341,6 @@ def read_gate_looks(folder: Path) -> list[GateLook]:
         return [_read_gate_look(loads_strict(line)) for line in _read_lines(path)]
     except _NOT_OURS:
         raise FormalimgError(f"{path} is damaged: restore it, or start a new run") from None
-
-
-def _format_differences(stored: GateDesign, design: GateDesign) -> str:
-    return "; ".join(
-        f"{name}: was {old}, now {new}"
-        for name, old, new in zip(GateDesign._fields, stored, design, strict=True)
-        if old != new
-    )
 
 
 def _read_gate_look(record: dict[str, Any]) -> GateLook:

@@ -292,11 +292,10 @@ def _require_field(table: Mapping[str, Any], name: str, type_: type) -> Any:
 
 
 def _toml_lines(settings: Mapping[str, Setting]) -> list[str]:
-    return [f"{_toml_key(name)} = {_toml_value(value)}" for name, value in settings.items()]
+    def key(name: str) -> str:
+        return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else _toml_value(name)
 
-
-def _toml_key(name: str) -> str:
-    return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else _toml_value(name)
+    return [f"{key(name)} = {_toml_value(value)}" for name, value in settings.items()]
 
 
 def _toml_value(value: Setting) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
@@ -13,20 +13,17 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageResult, Refused
 from formalimg.runs.inspection import InspectedImage
-from formalimg.types import ImageModel, Item
+from formalimg.types import Item
 
 if TYPE_CHECKING:
     from formalimg.runs.database import VerdictRow
 
 T = TypeVar("T")
 
-_MAX_QUEUE = 32
 
 NO_PROMPT_REASON = "no prompt: the published record has none, so nothing was asked for"
-"""Why an image is missing that was never asked for."""
 
-_HEAD, _TAIL = 400, 100
-"""Characters kept from the beginning and the end of a message: some messages are whole web pages."""
+_HEAD, _TAIL = 400, 100  # Characters kept from the beginning and the end of a message: some are whole web pages
 
 
 class PlannedImage(NamedTuple):
@@ -111,20 +108,6 @@ class Channel(Generic[T]):
         return entry[0]
 
 
-def queue_size(concurrency: int) -> int:
-    """Return a queue length that keeps the concurrent tasks busy."""
-    return max(2, min(concurrency // 2, _MAX_QUEUE))
-
-
-def split_batches(planned: Sequence[PlannedImage], model: ImageModel) -> Iterator[Sequence[PlannedImage]]:
-    """Yield batches, adapting to the model's current batch size before each one."""
-    start = 0
-    while start < len(planned):
-        batch = planned[start : start + max(1, model.batch)]
-        start += len(batch)
-        yield batch
-
-
 def one_line(text: str, head: int = _HEAD, tail: int = _TAIL) -> str:
     """Return the text on one line, truncated and with API keys redacted."""
     from formalimg.models.secrets import redact  # here, because all may go well
@@ -167,21 +150,12 @@ def check_answer(answer: object) -> ImageResult:
 
 def root_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the first error that a user can act on, or the first error if there is none."""
-    leaves = list(_list_leaves(errors))
-    return next((error for error in leaves if isinstance(error, FormalimgError)), leaves[0])
-
-
-def _list_leaves(errors: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    for error in errors.exceptions:
+    leaves: list[BaseException] = []
+    groups: list[BaseException] = [errors]
+    while groups:
+        error = groups.pop(0)
         if isinstance(error, BaseExceptionGroup):
-            yield from _list_leaves(error)
+            groups[:0] = error.exceptions
         else:
-            yield error
-
-
-def surplus_images(model: ImageModel, count: int) -> FormalimgError:
-    """Build the error for a model that returns more images than requested."""
-    return FormalimgError(
-        f"{model.name} gave more images than the {count} it was asked for, so nobody knows which is which: "
-        "mend the model, then start a new run"
-    )
+            leaves.append(error)
+    return next((error for error in leaves if isinstance(error, FormalimgError)), leaves[0])

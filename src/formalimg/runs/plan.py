@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -27,32 +28,26 @@ _KEY_VERSION = 1  # Must be raised whenever keys hash something else
 
 @dataclass(frozen=True)
 class Selection:
-    """The criteria for selecting items of a suite.
+    """The criteria for selecting items of a suite."""
 
-    Attributes:
-        levels: only items of these levels; None for all.
-        per_level: the first `per_level` items of each level; None for all.
-        ids: only these items; None for all.
-    """
-
-    levels: Collection[int] | None = None
-    per_level: int | None = None
-    ids: Collection[str] | None = None
+    levels: Collection[int] | None = None  # only items of these levels; None for all
+    per_level: int | None = None  # the first `per_level` items of each level; None for all
+    ids: Collection[str] | None = None  # only these items; None for all
 
     def of(self, items: Sequence[Item[object]]) -> dict[int, Item[object]]:
         """Return the selected items, keyed by position in the suite."""
         if self.levels is not None:
-            self._require_available("level", self.levels, {item.level for item in items})
+            _require_available("level", self.levels, {item.level for item in items})
         if self.ids is not None:
-            self._require_available("item", self.ids, {item.id for item in items})
+            _require_available("item", self.ids, {item.id for item in items})
         selected: dict[int, Item[object]] = {}
-        counts: dict[int, int] = {}
+        counts = Counter[int]()
         for position, item in enumerate(items):
             if self.levels is not None and item.level not in self.levels:
                 continue
             if self.ids is not None and item.id not in self.ids:
                 continue
-            counts[item.level] = counts.get(item.level, 0) + 1
+            counts[item.level] += 1
             if self.per_level is None or counts[item.level] <= self.per_level:
                 selected[position] = item
         if not selected:
@@ -61,14 +56,14 @@ class Selection:
             raise FormalimgError(f"no items are left to run: {advice}")
         return selected
 
-    @staticmethod
-    def _require_available(kind: str, selected: Collection[object], available: Collection[object]) -> None:
-        unknown = [str(value) for value in selected if value not in available]
-        if unknown:
-            names = sorted(map(str, available), key=lambda name: (len(name), name))
-            advice = f"it has {', '.join(names)}" if len(names) <= 30 else "select others"
-            plural = "" if len(unknown) == 1 else "s"
-            raise FormalimgError(f"the suite has no {kind}{plural} {', '.join(unknown[:5])}: {advice}")
+
+def _require_available(kind: str, selected: Collection[object], available: Collection[object]) -> None:
+    unknown = [str(value) for value in selected if value not in available]
+    if unknown:
+        names = sorted(map(str, available), key=lambda name: (len(name), name))
+        advice = f"it has {', '.join(names)}" if len(names) <= 30 else "select others"
+        plural = "" if len(unknown) == 1 else "s"
+        raise FormalimgError(f"the suite has no {kind}{plural} {', '.join(unknown[:5])}: {advice}")
 
 
 def require_supported(model: ImageModel, suite: str) -> None:
@@ -82,12 +77,10 @@ def require_supported(model: ImageModel, suite: str) -> None:
 
 
 def default_style(suite: str, model: ImageModel) -> StyleText:
-    """Return the default style text for a model on a suite.
+    """Return the default style text for a model on a suite: that of its attribute `style`, or else the long one.
 
-    Knolling was published with a long text, and a short one for models that read few words. So the default is long, for
-    remote models, programs and functions alike, unless the model has an attribute `style`: `short` where its text
-    encoders read few tokens; `none` for built-in models, which know one style only, and for images that exist already,
-    for which nothing is sent.
+    `short` is for models whose text encoders read few tokens; `none` for built-in models, which know one style only,
+    and for existing images, for which nothing is sent.
     """
     style: StyleText = getattr(model, "style", "long")
     return style if suite_of(suite).has_style_text and style in get_args(StyleText) else "none"
@@ -114,6 +107,12 @@ def plan_images(
 ) -> list[PlannedImage]:
     """Plan the images of a run, interleaving levels so that a run stopped early covers all of them."""
     questions: dict[str, str] = {}
+    counts = Counter[int]()
+    ranked = []
+    for item in items:
+        counts[item.level] += 1
+        ranked.append((counts[item.level], item.level, item))
+    ranked.sort(key=lambda entry: entry[:2])
 
     def plan(item: Item[object], sample: int) -> PlannedImage:
         seed_of_image = image_seed(seed, item, sample)
@@ -123,7 +122,7 @@ def plan_images(
         return PlannedImage(item, sample, key, seed_of_image, questions[item.id])
 
     with no_garbage_collection():
-        return [plan(item, sample) for sample in range(samples) for item in _interleave_levels(items)]
+        return [plan(item, sample) for sample in range(samples) for *_, item in ranked]
 
 
 def look_order(base: int, items: Iterable[Item[object]]) -> list[Item[object]]:
@@ -131,41 +130,24 @@ def look_order(base: int, items: Iterable[Item[object]]) -> list[Item[object]]:
     return sorted(items, key=lambda item: _build_digest("look", base, item.suite, item.id))
 
 
-def _interleave_levels(items: Sequence[Item[object]]) -> list[Item[object]]:
-    counts: dict[int, int] = {}
-    ranked = []
-    for item in items:
-        counts[item.level] = counts.get(item.level, 0) + 1
-        ranked.append((counts[item.level], item.level, item))
-    return [item for *_, item in sorted(ranked, key=lambda entry: entry[:2])]
-
-
 # --- content keys
 
 
 def image_key(item: Item[object], request: ImageRequest, model: ImageModel) -> str:
     """Return the content key of an image, computed from everything that affects it."""
-    fingerprint = getattr(model, "fingerprint", None)
-    drawn_version = getattr(model, "drawn_version", None)
+    # Models that serve existing files know when a file was replaced, built-in ones which drawings they make.
+    made_by = None
+    if fingerprint := getattr(model, "fingerprint", None):
+        made_by = fingerprint(request.item, request.sample)
+    elif drawn_version := getattr(model, "drawn_version", None):
+        made_by = drawn_version(item.suite)
     return _build_digest(
-        "picture",
-        item.suite,
-        item.version,
-        item.id,
-        request.sample,
-        request.prompt,
-        request.seed,
-        request.size,
+        *("picture", item.suite, item.version, item.id),
+        *(request.sample, request.prompt, request.seed, request.size),
         encode_item(item) if model.sees_spec else None,
-        model.name,
-        dict(model.settings),
+        *(model.name, dict(model.settings)),
         None if request.reference is None else hashlib.sha256(request.reference).hexdigest(),
-        # Models that serve existing files know when a file was replaced, built-in ones which drawings they make.
-        fingerprint(request.item, request.sample)
-        if fingerprint
-        else drawn_version(item.suite)
-        if drawn_version
-        else None,
+        made_by,
     )
 
 

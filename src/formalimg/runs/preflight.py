@@ -15,9 +15,9 @@ from formalimg._util.strict_json import is_text
 from formalimg.errors import FormalimgError
 from formalimg.judges.preflight import PreflightResult, check_judge, needs_preflight
 from formalimg.models.base import NotStartedError
+from formalimg.models.pricing import advise_on_unknown_cost, open_meter
 from formalimg.models.retry import few_attempts
 from formalimg.models.secrets import redact
-from formalimg.models.spending import advise_on_unknown_cost, open_meter
 from formalimg.runs.database import cost_columns
 from formalimg.runs.folder import PREFLIGHT, append_to_journal, create_run_folder, read_journal
 from formalimg.runs.manifest import utc_now

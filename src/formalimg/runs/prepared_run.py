@@ -192,11 +192,7 @@ def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimat
     rewrites, rewrite_cost = _estimate_rewrites(config, folder, [planned.item for planned in to_make])
     request = config.requests.request(images[0].item, 0, images[0].seed)
     find_prompt: Callable[[ImageRequest], str] = getattr(config.model, "sent", lambda request: request.prompt)
-    components = {
-        "model": config.model,
-        "judge": judge,
-        "rewriter": config.rewriter.chat if config.rewriter else None,
-    }
+    components = {"model": config.model, "judge": judge, "rewriter": config.rewriter.chat if config.rewriter else None}
     return RunEstimate(
         len(to_make),
         len(to_judge),

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from formalimg._util.text import visible
 from formalimg.errors import FormalimgError
-from formalimg.models.spending import Spending
+from formalimg.models.pricing import Spending
 
 
 class EarlierWork(NamedTuple):
@@ -62,21 +62,13 @@ class Progress(Spending):
 
     def count_image(self, status: str) -> None:
         """Count an image by its recorded status."""
-        if status == "made":
-            self.made += 1
-        elif status == "refused":
-            self.refused += 1
-        else:
-            self.failed += 1
+        name = status if status in ("made", "refused") else "failed"
+        setattr(self, name, getattr(self, name) + 1)
 
     def count_verdict(self, passed: bool | None) -> None:
         """Count a verdict: passed, failed, or (None) unscored."""
-        if passed is None:
-            self.unscored += 1
-        elif passed:
-            self.passed += 1
-        else:
-            self.not_passed += 1
+        name = "unscored" if passed is None else "passed" if passed else "not_passed"
+        setattr(self, name, getattr(self, name) + 1)
 
     def spend(self, cost: float, unpriced: int = 0, estimated: int = 0) -> None:
         """Add the cost of a call, and stop the run when the budget is exhausted."""
@@ -122,36 +114,18 @@ class Progress(Spending):
         return self.seconds / self.done * (self.steps - self.done) if self.done else None
 
 
-@runtime_checkable
-class WatchesProgress(Protocol):
-    """A model or judge that can wait before starting, and checks whether the run has been stopped."""
-
-    def watch_progress(self, progress: Progress) -> None:
-        """Watch the progress, raising `NotStartedError` for new work once `progress.stopped` is set."""
-        ...
-
-
-@runtime_checkable
-class Interruptible(Protocol):
-    """A model whose current work can be abandoned at no cost."""
-
-    def interrupt(self) -> None:
-        """End all current calls with `NotStartedError`. Safe to call from any thread."""
-        ...
-
-
 def share_progress(progress: Progress, *components: object) -> None:
-    """Pass the progress to all components that watch it."""
+    """Pass the progress to all components that watch it: they raise `NotStartedError` once it is stopped."""
     for component in components:
-        if isinstance(component, WatchesProgress):
-            component.watch_progress(progress)
+        if watch := getattr(component, "watch_progress", None):
+            watch(progress)
 
 
 def interrupt_work(*components: object) -> None:
-    """Interrupt all components that support it."""
+    """End all current calls of the components that support it with `NotStartedError`, from any thread."""
     for component in components:
-        if isinstance(component, Interruptible):
-            component.interrupt()
+        if interrupt := getattr(component, "interrupt", None):
+            interrupt()
 
 
 _BETWEEN_LINES = 15  # Seconds between lines where standard error is not a terminal, as in a log file

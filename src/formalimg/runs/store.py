@@ -98,6 +98,7 @@ class RunStore:
         """Record the planned items and images, preserving planned images unless their key has changed."""
         with run_database_errors(self.folder):
             questions = dict(self._database.execute("SELECT id, question FROM items"))
+            planned = set(self._database.execute("SELECT item, sample FROM pictures"))
             self._recorded.update(
                 name for (name,) in self._database.execute("SELECT file FROM pictures WHERE file IS NOT NULL")
             )
@@ -106,7 +107,7 @@ class RunStore:
                 f"{self.folder} has lost its {MANIFEST_FILE}: restore it, or choose another folder or name"
             )
         changed = [image.item.id for image in images if questions.get(image.item.id, image.question) != image.question]
-        if changed and not self._planned_images() <= {(image.item.id, image.sample) for image in images}:
+        if changed and not planned <= {(image.item.id, image.sample) for image in images}:
             # Else a part of the run, items or samples, would be of the earlier questions, under the same names.
             raise FormalimgError(
                 f"item {changed[0]} asks something else than it did when the run in {self.folder} began: "
@@ -143,10 +144,6 @@ class RunStore:
                 if self._database.execute(as_stored, values).fetchone() is not None:
                     continue
             yield item_row(position, item, question)
-
-    def _planned_images(self) -> set[tuple[str, int]]:
-        with run_database_errors(self.folder):
-            return set(self._database.execute("SELECT item, sample FROM pictures"))
 
     def stored_images(self) -> dict[tuple[str, int], StoredImage]:
         """Return the existing images, keyed by item and sample."""
@@ -248,6 +245,7 @@ class RunStore:
 
     def write_metadata(self) -> None:
         """Write `metadata.jsonl` from the database, and remove image files not listed in it."""
+        columns = ("file_name", "item", "sample", "level", "prompt", "seed", "sha256")
         with run_database_errors(self.folder):
             named = {file for (file,) in self._database.execute("SELECT file FROM pictures WHERE status = 'made'")}
             planned = self._database.execute("SELECT item, sample FROM pictures")
@@ -257,7 +255,12 @@ class RunStore:
             for name in find_outdated_files(present, planned, named):
                 with contextlib.suppress(OSError):
                     self.images.remove(name)
-            self.images.write(METADATA, metadata_lines(self._metadata()))
+            rows = self._database.execute(
+                "SELECT file, item, sample, level, prompt, seed, sha256 FROM pictures JOIN items ON items.id = item "
+                "WHERE status = 'made' ORDER BY position, sample"
+            )
+            metadata = (dict(zip(columns, row, strict=True)) for row in rows if is_image_name(row[0]))
+            self.images.write(METADATA, metadata_lines(metadata))
             self.images.upload_pending({METADATA, *filter(is_image_name, named)})
 
     # ---
@@ -305,14 +308,6 @@ class RunStore:
                 "WHERE item = ? AND sample = ?",
                 [(item, sample) for item, sample, file, size in rows if sizes.get(file) != size],
             )
-
-    def _metadata(self) -> Iterator[dict[str, object]]:
-        names = ("file_name", "item", "sample", "level", "prompt", "seed", "sha256")
-        rows = self._database.execute(
-            "SELECT file, item, sample, level, prompt, seed, sha256 FROM pictures JOIN items ON items.id = item "
-            "WHERE status = 'made' ORDER BY position, sample"
-        )
-        return (dict(zip(names, row, strict=True)) for row in rows if is_image_name(row[0]))
 
 
 class StoredAnswer(NamedTuple):

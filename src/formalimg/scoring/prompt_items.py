@@ -31,7 +31,7 @@ from formalimg.benchmarks.record import free_name
 from formalimg.errors import FormalimgError
 from formalimg.judges.text_judge import find_text_questions
 from formalimg.language.quoted_text import find_quoted_texts, remove_quoted_texts
-from formalimg.models.spending import Spending
+from formalimg.models.pricing import Spending
 from formalimg.runs.reader import open_run
 from formalimg.scoring.user_inputs import UserImage
 from formalimg.scoring.writer import QuestionWriter

@@ -23,7 +23,7 @@ from formalimg.logic.prenex import complexity
 from formalimg.logic.syntax import Formula
 from formalimg.logic.vocabulary import Vocabulary, vocabulary, vocabulary_names
 from formalimg.models.base import Unanswered
-from formalimg.models.spending import Spending
+from formalimg.models.pricing import Spending
 from formalimg.prompts import load_prompts
 from formalimg.scoring.writer import ask_until_valid, write_each
 from formalimg.types import ChatModel

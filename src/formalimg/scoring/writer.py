@@ -14,7 +14,7 @@ from formalimg._util.text import truncate
 from formalimg.benchmarks.questions.spec import MAX_QUESTIONS, QUESTION_CATEGORIES, GraphQuestion, find_graph_problem
 from formalimg.errors import FormalimgError, OverBudgetError
 from formalimg.models.base import Answered, Message, Unanswered
-from formalimg.models.spending import Spending, open_meter
+from formalimg.models.pricing import Spending, open_meter
 from formalimg.prompts import Prompt, load_prompts
 from formalimg.types import ChatModel, Setting
 

@@ -27,7 +27,7 @@ from formalimg.benchmarks.authoring.outcomes import (
 )
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Answered, Message, Reply, Unanswered, Usage
-from formalimg.models.spending import Meter
+from formalimg.models.pricing import Meter
 from formalimg.types import ChatModel
 
 AnswerType = TypeVar("AnswerType", bound=BaseModel)

@@ -27,8 +27,7 @@ from formalimg.benchmarks.authoring.task import VERSION, AuthoringPlan, Authorin
 from formalimg.benchmarks.items_file import write_items
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Message, Reply, Unanswered, Usage
-from formalimg.models.pricing import UNKNOWN_PRICE, price_of
-from formalimg.models.spending import Spending, advise_on_unknown_cost, open_meter
+from formalimg.models.pricing import UNKNOWN_PRICE, Spending, advise_on_unknown_cost, open_meter, price_of
 from formalimg.types import AnswerType, ChatModel, Item, Setting
 
 _TURNS = 3

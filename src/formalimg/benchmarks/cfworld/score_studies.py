@@ -27,8 +27,7 @@ from formalimg.human_eval.agreement.rated_images import (
     one_judge,
     two_judges,
 )
-from formalimg.human_eval.agreement.rater_agreement import natural_sort
-from formalimg.human_eval.agreement.rating_files import Rating, RatingFile, load_score_file
+from formalimg.human_eval.agreement.rating_files import Rating, RatingFile, load_score_file, natural_sort
 from formalimg.human_eval.agreement.score_agreement import (
     HumanScoreStudy,
     ImageScores,

@@ -1,13 +1,7 @@
 """Completion of a binding without a chat model: objects for open relations (ConceptMix, section 2.3, step 2).
 
-The objects that were drawn are used first. A plain reference object is added only where it is needed:
-
-- for a relation that no two objects can be in without a conflict, or only without information, because others imply it
-  or an object is outside of one that it could not be inside of; or only in a way that leaves viewers in doubt or is
-  far-fetched;
-- for a size, when nothing of the usual size is there to compare with.
-
-Nothing that was given is changed, except that `assign_shapes` may reassign shapes to objects that can have them.
+The objects that were drawn are used first. A plain reference object is added only for a relation that no two of them
+can be in without a conflict or doubt, and for a size when nothing of the usual size is there to compare with.
 """
 
 from __future__ import annotations
@@ -49,11 +43,7 @@ class _Completion(NamedTuple):
 
 
 def complete_binding(binding: Binding, rng: Random) -> Binding:
-    """Choose the objects of open relations, and add reference objects where needed.
-
-    Pairs of objects that make sense are preferred; among equally good ones chance decides. If no way is free of
-    conflicts, the best that was found is taken all the same, and `conflicts` tells what is wrong with it.
-    """
+    """Choose plausible objects for open relations, adding reference objects where needed; conflicts may remain."""
     best = _complete_with(binding, binding.objects, rng)
     for _ in range(_MAX_ADDED):
         if best.problems == (0, 0):
@@ -75,19 +65,16 @@ def lacks_size_reference(binding: Binding) -> bool:
 
 def _complete_with_reference(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> _Completion:
     """Return the best completion with one additional reference object, breaking ties at random."""
+    items = [obj.item for obj in objects]
     candidates = [
         BoundObject(obj.name)
         for obj in reference_objects()
-        if not any(_share_name(obj.name, other.item) for other in objects)
+        if not any(obj.name == item or is_kind_of(obj.name, item) or is_kind_of(item, obj.name) for item in items)
     ]
     rng.shuffle(candidates)
     candidates.sort(key=lambda candidate: _reference_cost(candidate, binding))
     completions = [_complete_with(binding, (*objects, candidate), rng) for candidate in candidates[:_SHORTLIST]]
     return min(completions, key=lambda completion: completion[2:])
-
-
-def _share_name(item: str, reference: str) -> bool:
-    return item == reference or is_kind_of(item, reference) or is_kind_of(reference, item)
 
 
 def _reference_cost(candidate: BoundObject, binding: Binding) -> int:
@@ -208,11 +195,7 @@ def _placement_cost(pair: BoundRelation, placed: Sequence[BoundRelation], scene:
 
 
 def assign_shapes(binding: Binding, rng: Random) -> Binding:
-    """Reassign the shapes if some object cannot have its shape; otherwise return the binding unchanged.
-
-    If not all of the shapes can go to different objects that can have them, nothing is changed, and `conflicts` reports
-    the problem.
-    """
+    """Reassign the shapes if some object cannot have its shape and all can be matched; else change nothing."""
     shapes = [obj.attributes.get("shape") for obj in binding.objects]
     items = [obj.item for obj in binding.objects]
     if all(shape is None or can_have_shape(item, shape) for item, shape in zip(items, shapes, strict=True)):
@@ -223,9 +206,7 @@ def assign_shapes(binding: Binding, rng: Random) -> Binding:
     objects = []
     for index, obj in enumerate(binding.objects):
         attributes = {category: value for category, value in obj.attributes.items() if category != "shape"}
-        objects.append(
-            replace(obj, attributes={**attributes, **({"shape": matched[index]} if index in matched else {})})
-        )
+        objects.append(replace(obj, attributes=attributes | ({"shape": matched[index]} if index in matched else {})))
     return replace(binding, objects=tuple(objects))
 
 

@@ -13,7 +13,7 @@ from formalimg.benchmarks.conceptmix.plausibility import object_facts
 from formalimg.benchmarks.conceptmix.spec import ATTRIBUTES, Concept
 from formalimg.benchmarks.conceptmix.words import function_words, lexicon_entry, number_word, plural_of, singular_of
 
-_Found = TypeVar("_Found")
+_Value = TypeVar("_Value")
 
 Phrase: TypeAlias = tuple[str, ...]  # A phrase as its tokens
 _WORD = re.compile(r"[^\W_]+|[.,;:!?()]")
@@ -35,7 +35,7 @@ def split_tokens(text: str) -> Phrase:
     return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).translate(_PARTING).lower()))
 
 
-def find_phrases(tokens: Sequence[str], book: Mapping[Phrase, _Found]) -> Iterator[tuple[int, int, _Found]]:
+def find_phrases(tokens: Sequence[str], book: Mapping[Phrase, _Value]) -> Iterator[tuple[int, int, _Value]]:
     """Yield the start, end and value of each phrase in `book`, longest match first."""
     longest = max(map(len, book), default=0)
     index = 0
@@ -237,28 +237,21 @@ def parse_prompt(text: str, requested: Iterable[Concept], optional: Iterable[Con
 def _disambiguate(parsed: ParsedPrompt) -> Iterator[ConceptMention]:
     """Yield the mentions consistent with their context: "orange" is a fruit or a colour."""
     spans = [(mention.start, mention.end) for mention in parsed.mentions]
-    for one in parsed.mentions:
-        if spans.count((one.start, one.end)) == 1:
-            yield one
-        elif one.concept.category == "object":
-            if not _is_adjective(parsed, one):
-                yield one
-        elif not _is_noun(parsed, one):
-            yield one
+    for mention in parsed.mentions:
+        is_other = _is_adjective if mention.concept.category == "object" else _is_noun
+        if spans.count((mention.start, mention.end)) == 1 or not is_other(parsed, mention):
+            yield mention
 
 
 def _is_adjective(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
     """Return whether a mention is certainly used as an adjective."""
-    return _is_predicate(parsed, mention.start) or _precedes_noun(parsed, mention.end)
-
-
-def _is_predicate(parsed: ParsedPrompt, index: int) -> bool:
-    """Return whether the token at `index` is in predicate position: "is orange", "is tiny and orange"."""
-    starts = {mention.end: mention.start for mention in parsed.attributes.values()}
-    index = _before_glue(parsed, index, starts)
+    starts = {attribute.end: attribute.start for attribute in parsed.attributes.values()}
+    index = _before_glue(parsed, mention.start, starts)
     while index in starts:
         index = _before_glue(parsed, starts[index], starts)
-    return index > 0 and parsed.tokens[index - 1] in function_words("copulas") | _OF_COLOUR | {"in"}
+    # In predicate position: "is orange", "is tiny and orange".
+    is_predicate = index > 0 and parsed.tokens[index - 1] in function_words("copulas") | _OF_COLOUR | {"in"}
+    return is_predicate or _precedes_noun(parsed, mention.end)
 
 
 def _before_glue(parsed: ParsedPrompt, index: int, ends: Mapping[int, int]) -> int:
@@ -325,8 +318,12 @@ def _is_absent(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
 
 def describes_image(parsed: ParsedPrompt, style: ConceptMention) -> bool:
     """Return whether a style applies to the image: "a cartoon of a cat", but not "a cat watches a cartoon"."""
-    if _modifies_image(parsed, style.end):
-        return True
+    index = style.end
+    while index < len(parsed.tokens) and (parsed.is_adjective(index) or _is_style(parsed, index)):
+        index += 1
+    token = parsed.tokens[index] if index < len(parsed.tokens) else "."
+    if index in parsed.objects or token in function_words("pictures") | function_words("words_for_style"):
+        return True  # a noun for an image or a depicted object comes next: "a cubist dog"
     if parsed.is_unknown(style.end) and parsed.tokens[style.end] not in function_words("behind_nouns"):
         return False
     index, start = style.start - 1, parsed.sentence(style.start).start
@@ -340,14 +337,6 @@ def describes_image(parsed: ParsedPrompt, style: ConceptMention) -> bool:
     if parsed.tokens[index] == "of":
         return bool(set(before) & (function_words("words_for_style") | function_words("pictures")))
     return parsed.tokens[index] == "with" and bool(set(before) & function_words("makings"))
-
-
-def _modifies_image(parsed: ParsedPrompt, index: int) -> bool:
-    """Return whether a noun for an image or a depicted object comes next: "a cubist dog"."""
-    while index < len(parsed.tokens) and (parsed.is_adjective(index) or _is_style(parsed, index)):
-        index += 1
-    token = parsed.tokens[index] if index < len(parsed.tokens) else "."
-    return index in parsed.objects or token in function_words("pictures") | function_words("words_for_style")
 
 
 def _is_style(parsed: ParsedPrompt, index: int) -> bool:

@@ -1,8 +1,7 @@
 """Conflicts, which make a binding impossible to depict, and doubts, on which viewers would disagree.
 
 Containment assumes nothing that is not stated. A bee that is inside a cup and inside a house is fine, as the cup can be
-in the house; a bee inside two houses is not. Relations that tell nothing, or of which a second pair of eyes would ask
-what is meant, count as problems too: a cup inside a necklace that lies on a laptop, and above the laptop.
+in the house; a bee inside two houses is not.
 """
 
 from __future__ import annotations
@@ -50,6 +49,7 @@ RULES: Mapping[str, str] = MappingProxyType(
 
 _TOUCHING = frozenset({"top", "bottom"})
 _HOVERING = frozenset({"above", "below"})
+_NOWHERE: frozenset[int] = frozenset()
 
 
 class Conflict(NamedTuple):
@@ -63,39 +63,22 @@ Containers: TypeAlias = Mapping[int, frozenset[int]]  # All containers of an obj
 
 
 def find_conflicts(binding: Binding) -> tuple[Conflict, ...]:
-    """Return all conflicts in a binding: contradictions and requests that viewers could not agree on.
-
-    Relations that are still open contradict nothing yet.
-    """
-    objects = binding.objects
-    return (
-        *_impossible_shapes(objects),
-        *_ambiguous_kinds(objects),
-        *_find_paint_conflicts(objects),
-        *relation_conflicts(objects, bound_relations(binding.relations)),
-    )
-
-
-def _impossible_shapes(objects: Sequence[BoundObject]) -> Iterator[Conflict]:
-    for obj in objects:
+    """Return all conflicts in a binding; open relations contradict nothing yet."""
+    conflicts = []
+    for obj in binding.objects:
         shape = obj.attributes.get("shape")
         if shape is not None and not can_have_shape(obj.item, shape):
-            yield Conflict("shape", f"the {obj.item} cannot have the shape of a {shape}")
-
-
-def _ambiguous_kinds(objects: Sequence[BoundObject]) -> Iterator[Conflict]:
-    for special, general in permutations(objects, 2):
+            conflicts.append(Conflict("shape", f"the {obj.item} cannot have the shape of a {shape}"))
+    for special, general in permutations(binding.objects, 2):
         if is_kind_of(special.item, general.item):
-            yield Conflict(
-                "kind", f"the {special.item} is a {general.item} too, and nobody knows which of them is meant"
-            )
-
-
-def _find_paint_conflicts(objects: Sequence[BoundObject]) -> Iterator[Conflict]:
-    # The colour of a person is that of paint, so that it is not taken for that of skin.
-    for obj in objects:
+            detail = f"the {special.item} is a {general.item} too, and nobody knows which of them is meant"
+            conflicts.append(Conflict("kind", detail))
+    for obj in binding.objects:
+        # The colour of a person is that of paint, so that it is not taken for that of skin.
         if is_person(obj.item) and {"color", "texture"} <= set(obj.attributes):
-            yield Conflict("paint", f"the {obj.item} cannot be painted all over and {obj.attributes['texture']} too")
+            detail = f"the {obj.item} cannot be painted all over and {obj.attributes['texture']} too"
+            conflicts.append(Conflict("paint", detail))
+    return (*conflicts, *relation_conflicts(binding.objects, bound_relations(binding.relations)))
 
 
 def relation_conflicts(objects: Sequence[BoundObject], placed: Sequence[BoundRelation]) -> tuple[Conflict, ...]:
@@ -119,16 +102,8 @@ class _RelationChecks(NamedTuple):
     within: Containers
 
     def conflicts(self) -> Iterator[Conflict]:
-        yield from self._duplicates()
-        yield from self._contradictory_orders()
-        yield from self._contradictory_touches()
-        cycle = find_cycle((first, second) for name, first, second in self.placed if name == "inside")
-        if cycle:
-            yield Conflict("nesting", f"{self._join(cycle)} cannot be inside one another")
-        yield from self._inside_and_outside()
-        yield from self._inside_and_beside()
-        yield from self._inside_two()
-        yield from self._touching_across()
+        yield from self._contradictions()
+        yield from self._containments()
         yield from self._misfits()
         yield from self._too_few()
 
@@ -136,56 +111,44 @@ class _RelationChecks(NamedTuple):
         *names, last = (self.names[number] for number in ids)
         return f"{', '.join(names)} and {last}" if names else last
 
-    def _duplicates(self) -> Iterator[Conflict]:
+    def _contradictions(self) -> Iterator[Conflict]:
         for index, (name, first, second) in enumerate(self.placed):
             if self.placed[index] in self.placed[:index]:
-                pair = f"{self.names[first]} and {self.names[second]}"
-                yield Conflict("twice", f"{pair} are in the relation {name!r} twice")
-
-    def _contradictory_orders(self) -> Iterator[Conflict]:
+                yield Conflict("twice", f"{self._join((first, second))} are in the relation {name!r} twice")
         # Cycles of containment have a rule of their own.
         nested = find_cycle((first, second) for name, first, second in self.placed if name == "inside")
         sound = [relation for relation in self.placed if not nested or relation.name != "inside"]
         for axis, cycle in contradictory_orders(sound):
             yield Conflict("order", f"{self._join(cycle)} cannot be in this order {axis}")
-
-    def _contradictory_touches(self) -> Iterator[Conflict]:
-        for relation, second in combinations(self.placed, 2):
-            same = {relation.first, relation.second} == {second.first, second.second}
-            if same and any(a.name in _TOUCHING and b.name in _HOVERING for a, b in permutations((relation, second))):
+        for relation, later in combinations(self.placed, 2):
+            same = {relation.first, relation.second} == {later.first, later.second}
+            if same and any(a.name in _TOUCHING and b.name in _HOVERING for a, b in permutations((relation, later))):
                 yield Conflict("touch", f"{self._join((relation.first, relation.second))} must touch and must not")
+        if nested:
+            yield Conflict("nesting", f"{self._join(nested)} cannot be inside one another")
 
-    def _inside_and_outside(self) -> Iterator[Conflict]:
+    def _containments(self) -> Iterator[Conflict]:
+        names, within = self.names, self.within
         for name, first, second in self.placed:
-            if name == "outside" and any(
-                {first, second} <= {number, *self.within.get(number, ())} for number in self.names
-            ):
-                pair = f"{self.names[first]} cannot be outside of {self.names[second]}"
-                yield Conflict("outside", f"{pair}: one is inside the other, or something is inside both")
-
-    def _inside_and_beside(self) -> Iterator[Conflict]:
+            if name == "outside" and any({first, second} <= {number, *within.get(number, ())} for number in names):
+                pair_text = f"{names[first]} cannot be outside of {names[second]}"
+                yield Conflict("outside", f"{pair_text}: one is inside the other, or something is inside both")
         for relation in self.placed:
             for content, container in permutations(relation[1:]) if relation.name != "outside" else ():
-                inside = container in self.within.get(content, ())
-                if inside and _excludes_inside(relation, content, container):
-                    stated = f"{self.names[content]} is inside {self.names[container]}"
+                if container in within.get(content, ()) and _excludes_inside(relation, content, container):
+                    stated = f"{names[content]} is inside {names[container]}"
                     yield Conflict("beside", f"{stated}, so it cannot be in the relation {relation.name!r} to it")
-
-    def _inside_two(self) -> Iterator[Conflict]:
-        for content, containers in self.within.items():
+        for content, containers in within.items():
             for pair in combinations(sorted(containers - {content}), 2):
                 if not any(self._may_be_inside(*order) for order in permutations(pair)):
-                    pair_names = f"{self.names[pair[0]]} and {self.names[pair[1]]}"
-                    detail = f"{self.names[content]} cannot be inside {pair_names}, neither of which is in the other"
+                    detail = f"{names[content]} cannot be inside {self._join(pair)}, neither of which is in the other"
                     yield Conflict("apart", detail)
-
-    def _touching_across(self) -> Iterator[Conflict]:
         for relation in self.placed:
             for content, touched in permutations(relation[1:]) if relation.name in _TOUCHING else ():
-                for container in sorted(self.within.get(content, frozenset()) - {content, touched}):
+                for container in sorted(within.get(content, _NOWHERE) - {content, touched}):
                     if not self._may_be_inside(touched, container):
-                        inside = f"{self.names[content]} is inside {self.names[container]}"
-                        yield Conflict("apart", f"{inside} and touches {self.names[touched]}, which cannot be in there")
+                        inside = f"{names[content]} is inside {names[container]}"
+                        yield Conflict("apart", f"{inside} and touches {names[touched]}, which cannot be in there")
 
     def _may_be_inside(self, content: int, container: int) -> bool:
         """Return whether `content` can be inside `container`, given their sizes and all placed relations."""
@@ -243,14 +206,11 @@ def containers_of(placed: Sequence[BoundRelation]) -> dict[int, frozenset[int]]:
         if name == "inside":
             direct.setdefault(first, set()).add(second)
     within: dict[int, frozenset[int]] = {}
-    for start in direct:
+    for start, ahead in direct.items():
         reached: set[int] = set()
-        ahead = list(direct[start])
         while ahead:
-            container = ahead.pop()
-            if container not in reached:
-                reached.add(container)
-                ahead.extend(direct.get(container, ()))
+            reached |= ahead
+            ahead = set().union(*(direct.get(container, ()) for container in ahead)) - reached
         within[start] = frozenset(reached)
     return within
 
@@ -263,13 +223,10 @@ class SceneObjects(NamedTuple):
 
 
 def count_problems(placed: Sequence[BoundRelation], scene: SceneObjects) -> int:
-    """Count conflicts, uninformative relations, and relations that leave viewers in doubt.
+    """Count conflicts, and relations that are uninformative, far-fetched or doubtful to viewers.
 
     A relation has no information if it puts an object outside of what it could not be inside of anyway, or if both
-    objects were only added. Viewers are in doubt of objects whose relative places are said in more than one way, of a
-    material of what is named after another one, of objects that must be inside something though it is not stated, of
-    objects inside something that have a relation to what is not in there, and of objects that rest on something or
-    hover above it and have relations which that makes strange. Relations that are far-fetched count as well.
+    objects were only added.
     """
     objects, drawn = scene
     within = containers_of(placed)
@@ -292,11 +249,7 @@ def count_problems(placed: Sequence[BoundRelation], scene: SceneObjects) -> int:
 
 
 def _count_loops(placed: Sequence[BoundRelation]) -> int:
-    """Count axis relations between objects that earlier relations already connect.
-
-    The last of them follows from the others, or only a contrived view shows them all: a tree to the right of a bridge
-    and to the left of a truck that the bridge is behind.
-    """
+    """Count axis relations between objects that earlier relations already connect, which follow or look contrived."""
     groups: list[set[int]] = []
     loops = 0
     for name, first, second in placed:
@@ -308,14 +261,8 @@ def _count_loops(placed: Sequence[BoundRelation]) -> int:
     return loops
 
 
-_NOWHERE: frozenset[int] = frozenset()
-
-
 def _count_relations_across(placed: Sequence[BoundRelation], within: Containers) -> int:
-    """Count relations between an object inside a container and an object outside of it.
-
-    Whether a bag is beside the cat in the box, or beside the box, or in it, is as one likes.
-    """
+    """Count relations between an object inside a container and an object outside of it."""
     return sum(
         bool(within.get(content, _NOWHERE) - {outer} - within.get(outer, _NOWHERE))
         for name, first, second in placed

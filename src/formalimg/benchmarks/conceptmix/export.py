@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from formalimg._util.io import atomic_folder, atomic_write
-from formalimg.benchmarks.conceptmix.image_files import concept_image_name, find_published_index
+from formalimg.benchmarks.conceptmix.image_files import find_published_index, format_image_name
 from formalimg.benchmarks.conceptmix.published import ScoredImage, format_scores
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
 from formalimg.benchmarks.registry import suite, suite_names
@@ -79,20 +79,23 @@ class _ExportedImage(NamedTuple):
 def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
     """Export a ConceptMix run to `<folder>/<name>/<k>/…`, with scores in `<folder>/all_ind_scores/`.
 
-    The layout has no place for images without scores: they are listed in `<name>_unscored.json` beside the scores. So
-    are those that fail by a verdict that does not say which concepts are missing. P(yes), where the judge's server
-    gave it, is in `<name>_p_yes.json`, question by question.
+    Beside the scores, `<name>_unscored.json` lists images that the layout has no place for, and `<name>_p_yes.json` has
+    P(yes) of each question, where the judge's server gave it.
     """
     if suite(run.manifest.suite).form.SPEC is not ConceptSpec:
-        fitting = ", ".join(
-            fitting_name for fitting_name in suite_names() if suite(fitting_name).form.SPEC is ConceptSpec
-        )
-        raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: only runs of {fitting} can be exported")
+        names = ", ".join(other for other in suite_names() if suite(other).form.SPEC is ConceptSpec)
+        raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: only runs of {names} can be exported")
     images, results = Path(folder) / name, Path(folder) / _SCORES
     require_model_name(name, _SCORES)
-    items = {item.id: item for item in run.suite_items()}
+    items: dict[str, Item[Any]] = {item.id: item for item in run.suite_items()}
     judged = list(run.judged())
-    exported = list(_list_images(judged, items, images))
+    indexes = _item_indexes(judged)
+    exported = []
+    for image in judged:
+        if image.image is not None:
+            outcome, item = image.outcome, items[image.outcome.item]
+            place = (outcome.level, indexes[outcome.item], item.prompt, outcome.sample, image.image.suffix)
+            exported.append(_ExportedImage(image, str(images / format_image_name(*place)), item))
     scores = [(entry, entry.scores()) for entry in exported]
     scored = [
         (entry.judged.outcome.level, ScoredImage(entry.path, entry.questions, values))
@@ -125,24 +128,11 @@ def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> Exported
     return ExportedRun(images, len(exported), len(scored), Counter(outcome.reason for outcome in unscored))
 
 
-def _list_images(images: Sequence[Judged], items: Mapping[str, Item[Any]], folder: Path) -> Iterator[_ExportedImage]:
-    """Yield the existing images, each with its file name from the published scripts."""
-    indexes = _item_indexes(images)
-    for judged in images:
-        outcome, item = judged.outcome, items[judged.outcome.item]
-        assert isinstance(item.spec, ConceptSpec), "the suite has no others"
-        if judged.image is not None:
-            index, suffix = indexes[outcome.item], judged.image.suffix
-            name = concept_image_name(outcome.level, index, item.prompt, outcome.sample, suffix)
-            yield _ExportedImage(judged, str(folder / name), item)
-
-
 def _item_indexes(images: Sequence[Judged]) -> dict[str, int]:
     """Return the index of each item within its level: the published index, or the next free one."""
     levels = {judged.outcome.item: judged.outcome.level for judged in images}
-    indexes = {
-        item: index for item, level in levels.items() if (index := find_published_index(item, level)) is not None
-    }
+    published = {item: find_published_index(item, level) for item, level in levels.items()}
+    indexes = {item: index for item, index in published.items() if index is not None}
     last = dict.fromkeys(levels.values(), 0)
     for item, index in indexes.items():
         last[levels[item]] = max(last[levels[item]], index)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from formalimg.benchmarks.conceptmix.pools import Difficulty, Pool, load_pools
@@ -68,21 +70,17 @@ def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
             ),
         )
         concepts = [concept.category for item in items for concept in item.spec.drawn]
-        counts: dict[str, int] = {category: concepts.count(category) for category in CATEGORIES}
         yield share_chart(
             f"{suite.name}-concepts",
             f"{suite.title}: concepts that are asked for, by category",
             f"{len(concepts):,} concepts in {len(items):,} items.",
-            counts,
+            {str(category): concepts.count(category) for category in CATEGORIES},
             "of all concepts (%)",
         )
 
 
 def run_figures(section: Section, comparison: Comparison) -> Iterator[Figure]:
-    """Yield figures comparing runs: easy and hard concepts, concept fractions, categories and values.
-
-    Categories and values are of images of one object and one more concept, and values also over all levels.
-    """
+    """Yield figures comparing runs: easy and hard concepts, concept fractions, categories and values."""
     suite, level = section.suite, section.suite.level
     if (panels := _easy_to_hard(section, comparison)).panels:
         yield panel_chart(f"{suite.name}-{suite.numbers_heading.lower()}-by-difficulty", panels)
@@ -140,15 +138,14 @@ def _easy_to_hard(section: Section, comparison: Comparison) -> PanelChart:
         }
         if len(by_kind["easy"]) == len(by_kind["hard"]) == 1 and len(by_kind[None]) <= 1:
             (easy,), (hard,) = by_kind["easy"], by_kind["hard"]
-            panels.append(_difficulty_panel(model, easy, by_kind[None][0] if by_kind[None] else {}, hard))
+            whole = by_kind[None][0] if by_kind[None] else {}
+            lines = (("all concepts", whole, 0), ("easy", easy, 2), ("hard", hard, 1))
+            series = tuple(Series(name, numbered_style(style), points) for name, points, style in lines if points)
+            spans = {
+                level: Interval(*sorted((hard[level].value, easy[level].value))) for level in easy if level in hard
+            }
+            panels.append(LinePanel(model, series, {series[0].name: spans} if spans else {}))
     return panels_of(section, comparison, "over easy and hard concepts", panels, "from easy to hard")
-
-
-def _difficulty_panel(model: str, easy: dict[str, Point], whole: dict[str, Point], hard: dict[str, Point]) -> LinePanel:
-    lines = (("all concepts", whole, 0), ("easy", easy, 2), ("hard", hard, 1))
-    series = tuple(Series(name, numbered_style(style), points) for name, points, style in lines if points)
-    spans = {level: Interval(*sorted((hard[level].value, easy[level].value))) for level in easy if level in hard}
-    return LinePanel(model, series, {series[0].name: spans} if spans else {})
 
 
 def _run_difficulties(section: Section) -> dict[str, Difficulty]:
@@ -157,15 +154,12 @@ def _run_difficulties(section: Section) -> dict[str, Difficulty]:
     if table is None:
         return {}
     pools: dict[str, Pool] = dict(load_pools().items())
-    kinds: dict[str, Difficulty] = {}
-    for run in dict.fromkeys(row.run for row in table.rows):
-        values = [(str(row.cells[0]), str(row.cells[1])) for row in table.rows if row.run == run]
-        # A judge of somebody's own may call its parts otherwise.
-        listed = [(pools[category], value) for category, value in values if category in pools]
-        run_kinds = {pool.difficulty(value) for pool, value in listed if pool.hard}
-        if len(run_kinds) == 1 and (kind := run_kinds.pop()) is not None:
-            kinds[run] = kind
-    return kinds
+    kinds: dict[str, set[Difficulty | None]] = {}
+    for row in table.rows:
+        pool = pools.get(str(row.cells[0]))  # a judge of a user's own may call its parts otherwise
+        if pool and pool.hard:
+            kinds.setdefault(row.run, set()).add(pool.difficulty(str(row.cells[1])))
+    return {run: kind for run, values in kinds.items() if len(values) == 1 and (kind := next(iter(values)))}
 
 
 def _value_charts(section: Section, table: Table, head: str, measure: str) -> Iterator[tuple[str, Chart]]:
@@ -196,12 +190,9 @@ def _number_chart(
 ) -> Chart:
     """Return a chart of points by label, sorted by ascending mean if `category` is set."""
     by_label: dict[str, list[float]] = {}
-    for run_points in points.values():
-        for label, point in run_points.items():
-            by_label.setdefault(label, []).append(point.value)
-    labels = list(by_label)
-    if category:
-        labels.sort(key=lambda label: (sum(by_label[label]) / len(by_label[label]), label))
+    for label, point in ((label, point) for run_points in points.values() for label, point in run_points.items()):
+        by_label.setdefault(label, []).append(point.value)
+    labels = sorted(by_label, key=lambda label: (fmean(by_label[label]), label)) if category else list(by_label)
     return Chart(
         f"{section.suite.title}: {table.title}{f', {category}' if category else ''}",
         " ".join(table.notes),
@@ -218,13 +209,12 @@ def _number_chart(
 
 def caption_figures(study: CaptionStudy) -> Iterator[Figure]:
     """Yield figures of category combinations and counts, over captions that name an object, as in the paper."""
-    counts = study.with_object
-    if not counts.captions:
+    counts, total = study.with_object, study.with_object.captions
+    if not total:
         return
-    total = counts.captions
     note = f"Of the {total:,} captions that name an object, out of {study.captions:,}."
     together: dict[tuple[str, str], float] = {
-        (first, second): counts.together(first, second) / total for first in CATEGORIES for second in CATEGORIES
+        (first, second): counts.together(first, second) / total for first, second in product(CATEGORIES, CATEGORIES)
     }
     yield heat_map(
         "captions-together",

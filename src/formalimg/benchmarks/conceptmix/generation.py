@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from formalimg.benchmarks.conceptmix.prompt_check import extra_concepts, missing
 from formalimg.benchmarks.conceptmix.questions import concept_statements, template_questions
 from formalimg.benchmarks.conceptmix.realization import write_prompt
 from formalimg.benchmarks.conceptmix.sampling import bind_attributes, draw_concepts, require_enough
-from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Category, ConceptSpec, bound_concepts
+from formalimg.benchmarks.conceptmix.spec import Category, ConceptSpec, bound_concepts
 from formalimg.benchmarks.synthesis import SampledItems, Synthesis, SynthesisPlan
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
@@ -31,10 +31,9 @@ _WORDINGS = 5  # Wordings that are tried before other concepts are drawn
 
 
 def content_key(spec: ConceptSpec) -> Hashable:
-    """Return a key that is equal for two specs exactly if they are duplicates.
+    """Return a key that is equal for two specs exactly if they are duplicates, by their concepts and objects.
 
-    The key holds the concepts and their objects. Added objects count where a relation names them, since a cat on a
-    table is not a cat on a chair; size references do not. Without a binding the concepts alone decide.
+    Added objects count where a relation names them, since a cat on a table is not a cat on a chair.
     """
     concepts = tuple(sorted(requested.concept for requested in spec.concepts))
     binding = spec.binding
@@ -128,17 +127,12 @@ def _draw_item(recipe: ConceptRecipe, pools: Pools, level: int, rng: random.Rand
     if count_problems(bound_relations(binding.relations), SceneObjects(binding.objects, drawn)):
         return "doubtful"
     bound = bound_concepts(concepts, binding)
-    prompts = (write_prompt(bound, binding, rng) for _ in range(_WORDINGS))
-    prompt = next((text for text in prompts if _states_exactly(text, bound, binding, pools)), None)
-    if prompt is None:
-        return "not said clearly"
-    statements, questions = concept_statements(bound, binding, pools), template_questions(bound, binding)
-    return prompt, ConceptSpec.of(bound, statements, questions, binding)
-
-
-def _states_exactly(prompt: str, bound: Sequence[BoundConcept], binding: Binding, pools: Pools) -> bool:
-    """Return whether a prompt, when parsed, states exactly its concepts."""
-    return not (missing_concepts(prompt, bound, binding) or extra_concepts(prompt, bound, binding, pools))
+    for _ in range(_WORDINGS):
+        prompt = write_prompt(bound, binding, rng)
+        if not missing_concepts(prompt, bound, binding) and not extra_concepts(prompt, bound, binding, pools):
+            statements, questions = concept_statements(bound, binding, pools), template_questions(bound, binding)
+            return prompt, ConceptSpec.of(bound, statements, questions, binding)
+    return "not said clearly"
 
 
 class ConceptSynthesis(Synthesis):

@@ -1,7 +1,6 @@
 """Folder layout of ConceptMix: `<model>/<k>/<index><first 50 characters of the prompt>.png`, next to a `result.json`.
 
-There is nothing between the index and the prompt, so a name is read by the prompts of the wanted items. Items with the
-same prompt are distinguished by the index: the published ids, such as `k1-070`, have it.
+Names are read by the prompts of the wanted items, and by the index in published ids such as `k1-070`.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def prompt_in_name(prompt: str) -> str:
     return re.sub(r"\W", "", prompt[:_MAX_NAME].replace(" ", "_"))
 
 
-def concept_image_name(level: int, number: int, prompt: str, sample: int, suffix: str) -> str:
+def format_image_name(level: int, number: int, prompt: str, sample: int, suffix: str) -> str:
     """Return the path of an image within the model's folder, with a suffix for samples after the first."""
     return f"{level}/{number}{prompt_in_name(prompt)}{f'_{sample}' if sample else ''}{suffix}"
 
@@ -68,22 +67,26 @@ def has_image_layout(folder: FolderListing) -> bool:
 
 
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files in a folder with ConceptMix's layout.
+    """Yield the candidate files in a folder with ConceptMix's layout, by result.json or else by their names.
 
-    What result.json says of an image comes first. Only the last part of a path in it counts: the rest is that of the
-    machine that generated the images. The scripts append a record each time they run, so the same record may occur
-    several times. Images that no record names are matched by their own names.
+    Only the last part of a path in result.json counts, and records may be repeated: the scripts append to it.
     """
     results = [file for file in folder.files if file.rpartition("/")[2] == _RESULTS]
     entries = list({entry[1:]: entry for file in results for entry in _read_entries(folder, file)}.values())
-    described = {entry.file for entry in entries}
+    described = dict.fromkeys(entry.file for entry in entries)
     names = _ItemNames(index)
     matches = {
         file: item
         for file in folder.files
         if file not in described and is_image(file) and (item := names.find_item(_find_level(file, folder), file))
     }
-    _reject_several_models(folder, [*(entry.file for entry in entries), *matches])
+    homes = list(dict.fromkeys("/".join(file.split("/")[:-2]) for file in (*described, *matches)))
+    if len(homes) > 1:  # images of other models would be taken for extra samples
+        choices = ", ".join(short_name(home or ".") for home in homes[:_SHOWN])
+        more = " …" if len(homes) > _SHOWN else ""
+        raise FormalimgError(
+            f"{short_name(folder.path)} holds the images of {len(homes)} models: give one of {choices}{more}"
+        )
     for candidate in entry_candidates(_with_items(entries, folder, index, names), index, folder.path):
         yield candidate._replace(by="prompt")  # the index in the name only tells items with the same one apart
     for file in folder.files:
@@ -149,11 +152,10 @@ def read_name(level: str, stem: str, prompt: str) -> ConceptImageName | None:
     return None
 
 
-def _split_sample(stem: str) -> Iterator[tuple[str, int]]:
-    """Yield possible splits of a file stem into name and sample number, first without a sample."""
-    yield stem, 0
-    if match := _SAMPLE.fullmatch(stem):
-        yield match[1], int(match[2])
+def _split_sample(stem: str) -> list[tuple[str, int]]:
+    """Return the possible splits of a file stem into name and sample number, first without a sample."""
+    match = _SAMPLE.fullmatch(stem)
+    return [(stem, 0), *([(match[1], int(match[2]))] if match else [])]
 
 
 class _ItemNames:
@@ -195,17 +197,6 @@ class _ItemNames:
 def _find_level(file: str, folder: FolderListing) -> str:
     """Return the level of a file, which is the name of its folder."""
     return Path(folder.path).absolute().joinpath(file).parent.name
-
-
-def _reject_several_models(folder: FolderListing, files: Sequence[str]) -> None:
-    """Raise an error if a folder holds images of several models, which would be taken for extra samples."""
-    homes = list(dict.fromkeys("/".join(file.split("/")[:-2]) for file in files))
-    if len(homes) > 1:
-        listed = ", ".join(short_name(home or ".") for home in homes[:_SHOWN])
-        more = " …" if len(homes) > _SHOWN else ""
-        raise FormalimgError(
-            f"{short_name(folder.path)} holds the images of {len(homes)} models: give one of {listed}{more}"
-        )
 
 
 LAYOUT = ImageLayout("conceptmix", has_image_layout, image_candidates)

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from formalimg.benchmarks.conceptmix.plausibility import BoundRelation, object_facts
+from formalimg.benchmarks.conceptmix.plausibility import BoundRelation, bound_relations, object_facts
 from formalimg.benchmarks.conceptmix.spec import Binding
 from formalimg.benchmarks.conceptmix.words import (
     AttributePhrase,
@@ -42,22 +42,14 @@ class PlacedRelation:
 
 def order_relations(binding: Binding) -> list[PlacedRelation]:
     """Order the relations so that each mentions a known object where possible."""
-    remaining = [
-        PlacedRelation(
-            relation.name,
-            relation_phrase(relation.name, relation.description),
-            relation.first or 0,
-            relation.second or 0,
-        )
-        for relation in binding.relations
-    ]
+    phrases = {relation.name: relation_phrase(relation.name, relation.description) for relation in binding.relations}
+    remaining = [PlacedRelation(name, phrases[name], *ends) for name, *ends in bound_relations(binding.relations)]
     ordered: list[PlacedRelation] = []
     mentioned: set[int] = set()
     while remaining:
-        best = next((relation for relation in remaining if ordered and relation.subject == ordered[-1].subject), None)
-        best = best or next(
-            (relation for relation in remaining if {relation.subject, relation.reference} & mentioned), remaining[0]
-        )
+        continued = [relation for relation in remaining if ordered and relation.subject == ordered[-1].subject]
+        connected = [relation for relation in remaining if {relation.subject, relation.reference} & mentioned]
+        best = (continued or connected or remaining)[0]
         remaining.remove(best)
         ordered.append(best)
         mentioned |= {best.subject, best.reference}
@@ -69,8 +61,8 @@ def group_relations(relations: Sequence[PlacedRelation], rng: random.Random) -> 
     groups: list[list[PlacedRelation]] = []
     for relation in relations:
         last = groups[-1] if groups else []
-        # Not "behind a spoon and to the left of the spoon", nor "to the left of a spoon and to the left of a cup".
         fits = len(last) == 1 and last[0].subject == relation.subject
+        # Not "behind a spoon and to the left of the spoon", nor "to the left of a spoon and to the left of a cup".
         fits = fits and last[0].reference != relation.reference and last[0].name != relation.name
         if fits and last[0].is_short and relation.is_short and rng.random() < _JOINING:
             last.append(relation)
@@ -86,8 +78,7 @@ _TOUCHING = frozenset({"top", "bottom", "inside"})
 @cache
 def phrasing_tables() -> dict[str, Any]:
     """Return the tables of phrasing.toml."""
-    text = (files("formalimg.benchmarks.conceptmix") / "phrasing.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads((files(__package__) / "phrasing.toml").read_text(encoding="utf-8"))
 
 
 class Verb(NamedTuple):

@@ -1,8 +1,7 @@
 """World knowledge about objects: size, containment, spatial order along three axes, and plausibility of relations.
 
-Nothing is known of an object that is not in `things.toml`, such as one of a user's own pool. Then nothing is ruled out:
-it can have any shape, be of any size and hold anything. Only what is known not to hold anything still holds nothing:
-whatever a gizmo is, it is not inside a fork.
+Of an object that is not in `things.toml`, such as one of a user's own pool, nothing is ruled out: it can have any shape
+and size and hold anything. But whatever a gizmo is, it is not inside a fork.
 
 Spatial order uses only what every reading of a relation has in common. An object has a middle, and in height also a
 foot and a head. What is left of something has its middle farther left; what is above something has all three higher
@@ -22,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg.benchmarks.conceptmix.spec import BoundObject, SpatialRelation
 
@@ -80,10 +79,7 @@ def pool_objects() -> tuple[ObjectFacts, ...]:
 
 
 def can_have_shape(item: str, shape: str) -> bool:
-    """Return whether an object can have this outline and remain recognizable.
-
-    Unknown shapes (a user's own) are rejected only for objects without a free outline.
-    """
+    """Return whether an object can have an outline and remain recognizable; unknown shapes fit any free outline."""
     shapes = object_facts(item).shapes
     if shapes is None or shape in shapes:
         return True
@@ -125,20 +121,15 @@ def _size_scale(obj: BoundObject) -> SizeScale:
 
 @cache
 def _all_object_facts() -> Mapping[str, Mapping[str, ObjectFacts]]:
-    tables = tomllib.loads((files("formalimg.benchmarks.conceptmix") / "things.toml").read_text(encoding="utf-8"))
-    return {
-        part: {
-            name: _parse_object_facts(name, {**tables["kinds"][fields["kind"]], **fields})
-            for name, fields in tables[part].items()
-        }
-        for part in ("objects", "references")
-    }
-
-
-def _parse_object_facts(name: str, fields: Mapping[str, Any]) -> ObjectFacts:
-    sets = {key: frozenset(fields[key]) for key in ("shapes", "places")}
-    lists = {key: tuple(fields[key]) for key in ("rests", "aloft_as", "names")}
-    return ObjectFacts(**{**fields, **sets, **lists, "name": name})
+    tables = tomllib.loads((files(__package__) / "things.toml").read_text(encoding="utf-8"))
+    facts: dict[str, dict[str, ObjectFacts]] = {"objects": {}, "references": {}}
+    for part, objects in facts.items():
+        for name, own_fields in tables[part].items():
+            fields = {**tables["kinds"][own_fields["kind"]], **own_fields}
+            sets = {key: frozenset(fields[key]) for key in ("shapes", "places")}
+            lists = {key: tuple(fields[key]) for key in ("rests", "aloft_as", "names")}
+            objects[name] = ObjectFacts(**{**fields, **sets, **lists, "name": name})
+    return facts
 
 
 @cache
@@ -248,24 +239,21 @@ def implausibility(name: str, first: BoundObject, second: BoundObject) -> int:
     oddness = scene_mismatch(first, second)
     match name:
         case "inside":
-            miniature = _shows_miniatures(object_facts(second.item))  # what it shows is never of its size
-            return _inside_cost(first, second) + (1 if miniature else oddness)
+            is_miniature = _shows_miniatures(object_facts(second.item))  # what it shows is never of its size
+            return _inside_cost(first, second) + (1 if is_miniature else oddness)
         case "outside":
-            return (
-                oddness + (0 if can_be_outside(first, second) else 4) + FAR_FETCHED * int("number" in second.attributes)
-            )
-        case "top":
+            cost = 0 if can_be_outside(first, second) else 4
+            return oddness + cost + FAR_FETCHED * int("number" in second.attributes)
+        case "bottom" | "below" | "behind":
+            first, second = second, first
+    match name:
+        case "top" | "bottom":
             return oddness + _resting_cost(first, second)
-        case "bottom":
-            return oddness + _resting_cost(second, first)
-        case "above":
+        case "above" | "below":
             return oddness + _above_cost(first, second)
-        case "below":
-            return oddness + _above_cost(second, first)
-        case "behind":
-            return oddness + (FAR_FETCHED if _hides_behind(second, first) else 0)
-        case "in front of":
-            return oddness + (FAR_FETCHED if _hides_behind(first, second) else 0)
+        case "in front of" | "behind":
+            is_hiding = not object_facts(first.item).flat and _length_ratio(first, second) > 3
+            return oddness + FAR_FETCHED * is_hiding
     return oddness
 
 
@@ -277,11 +265,7 @@ def scene_mismatch(first: BoundObject, second: BoundObject) -> int:
 
 
 def reference_mismatch(reference: BoundObject, measured: BoundObject) -> int:
-    """Return how unsuitable a reference object is for showing that another object is tiny or huge.
-
-    It should stand beside it, be of about its length, and have a usual size at all: rocks and valleys come in any. Nor
-    should it be a miniature itself, as a snow globe is.
-    """
+    """Return how unsuitable a reference object is for showing that another object is tiny or huge."""
     obj = object_facts(reference.item)
     unfit = 2 * int(obj.aloft or obj.kind == "ground" or _shows_miniatures(obj))
     ratio = _length_ratio(reference, measured)
@@ -289,27 +273,19 @@ def reference_mismatch(reference: BoundObject, measured: BoundObject) -> int:
 
 
 def _inside_cost(content: BoundObject, container: BoundObject) -> int:
-    one_in_many = "number" in container.attributes and "number" not in content.attributes
     if not can_be_inside(content, container):
         return 2 * FAR_FETCHED
-    usual, miniature = _usually_fits_inside(content, container), _shows_miniatures(object_facts(container.item))
+    inner, outer, size = object_facts(content.item), object_facts(container.item), content.attributes.get("size")
+    usual, miniature = _usually_fits_inside(content, container), _shows_miniatures(outer)
+    is_scenery = inner.kind in ("building", "ground")
     if miniature:
-        odd = not usual and (not _is_scenery(content) or content.attributes.get("size") == "huge")
-    else:
-        odd = _is_misplaced(content, container)
-    return (0 if usual or miniature else 2) + FAR_FETCHED * int(odd) + int(one_in_many)
-
-
-def _is_scenery(obj: BoundObject) -> bool:
-    return object_facts(obj.item).kind in ("building", "ground")
-
-
-def _is_misplaced(content: BoundObject, container: BoundObject) -> bool:
-    """Return whether the content is out of place in the container, such as a house in a barn or a bush in a car."""
-    inner, outer = object_facts(content.item), object_facts(container.item)
-    if _is_scenery(content):
-        return not (inner.flat and outer.kind == "passage")
-    return inner.rooted and outer.kind != "building" and content.attributes.get("size") != "tiny"
+        is_odd = not usual and (not is_scenery or size == "huge")
+    elif is_scenery:  # such as a house in a barn
+        is_odd = not (inner.flat and outer.kind == "passage")
+    else:  # such as a bush in a car
+        is_odd = inner.rooted and outer.kind != "building" and size != "tiny"
+    one_in_many = "number" in container.attributes and "number" not in content.attributes
+    return (0 if usual or miniature else 2) + FAR_FETCHED * is_odd + one_in_many
 
 
 def _usually_fits_inside(content: BoundObject, container: BoundObject) -> bool:
@@ -346,10 +322,6 @@ def _above_cost(upper: BoundObject, lower: BoundObject) -> int:
     if facts.rooted or object_facts(lower.item).aloft:
         return FAR_FETCHED
     return 1 if length is None or length < 1 else FAR_FETCHED
-
-
-def _hides_behind(nearer: BoundObject, farther: BoundObject) -> bool:
-    return not object_facts(nearer.item).flat and _length_ratio(nearer, farther) > 3
 
 
 def _length_ratio(first: BoundObject, second: BoundObject) -> float:

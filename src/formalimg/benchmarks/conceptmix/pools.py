@@ -79,7 +79,7 @@ def load_pools(
 
 @cache
 def _load_builtin_pools(profile: PoolProfile) -> Pools:
-    tables = tomllib.loads((files("formalimg.benchmarks.conceptmix") / "concepts.toml").read_text(encoding="utf-8"))
+    tables = tomllib.loads((files(__package__) / "concepts.toml").read_text(encoding="utf-8"))
     return {category: _parse_pool(category, tables[category], profile) for category in CATEGORIES}
 
 
@@ -121,16 +121,24 @@ def _parse_pool(
         values += _string_list(table, "official_code")
     if not values:
         raise ValueError(f"it has no values: {_FORMAT_HINT}")
-    _check_values(category, values)
-    is_default = default is not None and "statement" not in table
-    statement = default.statement if default is not None and is_default else _nonempty_text(table, "statement")
-    of_people = default.of_people if default is not None and is_default else None
+    for value in values:
+        if not value or value.strip() != value or not value.isprintable() or set(value) & set("{}"):
+            raise ValueError(f"{value!r} is not a valid value: use one line, without surrounding blanks or braces")
+        if values.count(value) > 1:
+            raise ValueError(f"{value!r} occurs twice")
+        is_number = value.isascii() and value.isdigit() and len(value) < 7 and not value.startswith("0")
+        if category == "number" and not is_number:
+            raise ValueError(f'{value!r} is not a number of objects: write digits, 1 or more, as in "3"')
+    if default is not None and "statement" not in table:
+        statement, of_people = default.statement, default.of_people
+    else:
+        statement, of_people = _nonempty_text(table, "statement"), None
     if "of_people" in table:
         of_people = _nonempty_text(table, "of_people")
-    sentences = table.get("sentences", {})
-    if not isinstance(sentences, Mapping):
+    texts = table.get("sentences", {})
+    if not isinstance(texts, Mapping):
         raise ValueError('sentences must be a table of texts, by value, as in [sentences] and then red = "..."')
-    sentences = {value: _nonempty_text(sentences, value) for value in sentences}
+    sentences = {value: _nonempty_text(texts, value) for value in texts}
     easy, hard = (frozenset(_string_list(table, key)) for key in ("easy", "hard"))
     unlisted = sorted((easy | hard | set(sentences)) - set(values))
     if unlisted:
@@ -138,9 +146,8 @@ def _parse_pool(
     if easy & hard:
         raise ValueError(f"{min(easy & hard)!r} is both easy and hard: keep the one you mean")
     pool = Pool(category, tuple(sorted(values)), statement, sentences, easy, hard, of_people)
-    for text in (statement, of_people):
-        if text is not None:
-            check_statement(category, text)
+    for text in filter(None, (statement, of_people)):
+        check_statement(category, text)
     for sentence in sentences.values():
         check_sentence(category, sentence)
     for value in values if category == "spatial" else ():
@@ -195,14 +202,3 @@ def _nonempty_text(table: Mapping[str, Any], key: str) -> str:
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"{key} must be a non-empty string, not {text!r}")
     return text
-
-
-def _check_values(category: Category, values: list[str]) -> None:
-    for value in values:
-        if not value or value.strip() != value or not value.isprintable() or set(value) & set("{}"):
-            raise ValueError(f"{value!r} is not a valid value: use one line, without surrounding blanks or braces")
-        if values.count(value) > 1:
-            raise ValueError(f"{value!r} occurs twice")
-        digits = value.isascii() and value.isdigit() and len(value) < 7 and not value.startswith("0")
-        if category == "number" and not digits:
-            raise ValueError(f'{value!r} is not a number of objects: write digits, 1 or more, as in "3"')

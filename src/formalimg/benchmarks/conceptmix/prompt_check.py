@@ -1,8 +1,7 @@
 """Check of a prompt against its concepts, reporting missing and extra concepts.
 
-Negation and vagueness count as not stated: not red, two or three dogs, anything but cubism. Attributes and numbers
-belong to objects by a simple reading of noun phrases. What it cannot decide counts as an error: another prompt is
-easily drawn, and a wrong one would make every verdict wrong.
+Negation and vagueness count as not stated, and so does what the reader cannot decide: another prompt is easily drawn,
+and a wrong one would make every verdict wrong.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from formalimg.benchmarks.conceptmix.concept_mentions import (
     parse_prompt,
     split_tokens,
 )
+from formalimg.benchmarks.conceptmix.plausibility import bound_relations
 from formalimg.benchmarks.conceptmix.pools import Pools, load_pools
 from formalimg.benchmarks.conceptmix.spatial_facts import (
     SpatialFact,
-    SpatialPhrase,
     extract_facts,
     is_stated,
     relation_axis,
@@ -34,25 +33,27 @@ from formalimg.benchmarks.conceptmix.words import function_words, lexicon_entry,
 _NONE: frozenset[str] = frozenset()
 _MAX_UNKNOWN = 2
 _MATERIAL = ("shape", "texture")
+_LINKS = ("links_of_attributes", "wholes", "of_attributes", "relatives", "articles", "degrees")
+"""Words that can stand between an object and its attribute."""
 
 
 def attribute_owners(parsed: ParsedPrompt, attribute: ConceptMention) -> frozenset[str]:
     """Return the objects that have an attribute, or an empty set if its owner is unknown or ambiguous."""
     if attribute.concept.category == "number":
-        return find_counted_objects(parsed, attribute) or _find_counted_before(parsed, attribute)
+        return _find_counted_objects(parsed, attribute) or _find_counted_before(parsed, attribute)
     head, described = _find_head(parsed, attribute)
     if head is not None:
         return _find_coordinated(parsed, head)
     return _NONE if described is False else _predicate_owners(parsed, attribute, is_word_for_it=bool(described))
 
 
-def find_counted_objects(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
+def _find_counted_objects(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
     """Return the objects that directly follow a number."""
     head, _ = _find_head(parsed, number)
     return _NONE if head is None else _find_coordinated(parsed, head)
 
 
-def counts_unknown_object(parsed: ParsedPrompt, number: ConceptMention) -> bool:
+def _counts_unknown_object(parsed: ParsedPrompt, number: ConceptMention) -> bool:
     """Return whether a number counts an unknown object: "two birds", but not "the two animals"."""
     index = number.end
     while index < len(parsed.tokens) and (parsed.is_adjective(index) or parsed.tokens[index].endswith("ed")):
@@ -99,23 +100,23 @@ def _find_coordinated(parsed: ParsedPrompt, head: ConceptMention) -> frozenset[s
 
 def _find_counted_before(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
     """Return the objects counted by a later number: "cats, three in number", "the number of cats is three"."""
-    sentence = parsed.sentence(number.start)
-    before = parsed.objects_in(range(sentence.start, number.start))
-    behind = parsed.tokens[number.end : number.end + 2]
-    before_number = parsed.tokens[sentence.start : number.start]
-    if not before or not (
-        behind in (("in", "number"), ("of", "them"), ("in", "total"), ("in", "all")) or "number" in before_number
-    ):
-        return _NONE
-    return frozenset({before[-1].concept.value})
+    start = parsed.sentence(number.start).start
+    objects = parsed.objects_in(range(start, number.start))
+    behind = " ".join(parsed.tokens[number.end : number.end + 2])
+    counts = behind in ("in number", "of them", "in total", "in all") or "number" in parsed.tokens[start : number.start]
+    return frozenset({objects[-1].concept.value}) if objects and counts else _NONE
 
 
 def _predicate_owners(parsed: ParsedPrompt, attribute: ConceptMention, *, is_word_for_it: bool) -> frozenset[str]:
     """Return the owners of a predicate attribute, resolving pronouns: "is red", "with red fur", "made of glass"."""
     sentence = parsed.sentence(attribute.start)
-    index, links = attribute.start - 1, []
-    while index >= sentence.start and _is_link(parsed, index):
-        links.append(parsed.tokens[index])
+    index, links = attribute.start - 1, list[str]()
+    while index >= sentence.start:
+        token, mention = parsed.tokens[index], parsed.spans.get(index)
+        is_word = any(token in function_words(group) for group in _LINKS) or token.endswith("ly")
+        if not (is_word if mention is None else mention.concept.category not in ("object", "number")):
+            break
+        links.append(token)
         index -= 1
     if _is_noun_use(attribute, links, is_word_for_it=is_word_for_it):
         return _NONE
@@ -130,16 +131,10 @@ def _predicate_owners(parsed: ParsedPrompt, attribute: ConceptMention, *, is_wor
         return frozenset({obj.concept.value})
     if set(links) & function_words("plural_copulas") or "both" in links:
         return frozenset(listed.concept.value for listed in _list_ending_at(parsed, obj))
-    return frozenset({_find_subject(parsed, obj).concept.value})
-
-
-def _is_link(parsed: ParsedPrompt, index: int) -> bool:
-    """Return whether the token at `index` can occur between an object and its attribute."""
-    token, mention = parsed.tokens[index], parsed.spans.get(index)
-    if mention is not None:
-        return mention.concept.category not in ("object", "number")
-    groups = ("links_of_attributes", "wholes", "of_attributes", "relatives", "articles", "degrees")
-    return any(token in function_words(group) for group in groups) or token.endswith("ly")
+    before = parsed.objects_in(range(sentence.start, obj.start))
+    while before and parsed.preposition_before(obj):  # "the cat next to the dog is …"
+        obj = before.pop()
+    return frozenset({obj.concept.value})
 
 
 def _is_noun_use(attribute: ConceptMention, links: list[str], *, is_word_for_it: bool) -> bool:
@@ -186,20 +181,8 @@ def _list_ending_at(parsed: ParsedPrompt, obj: ConceptMention) -> list[ConceptMe
     return listed
 
 
-def _find_subject(parsed: ParsedPrompt, obj: ConceptMention) -> ConceptMention:
-    """Return the subject of "is" when `obj` is in a prepositional phrase: "the cat next to the dog is …"."""
-    before = parsed.objects_in(range(parsed.sentence(obj.start).start, obj.start))
-    while before and parsed.preposition_before(obj):
-        obj = before.pop()
-    return obj
-
-
 def is_negated(parsed: ParsedPrompt, binding: Binding) -> bool:
-    """Return whether a text contains a negation or a doubt outside the requested relations.
-
-    It may then mean the opposite of what it seems to say, and is not read any further. That two objects do not touch
-    may be said where they should not.
-    """
+    """Return whether a text contains a negation or a doubt outside the requested relations."""
     spared = set(parsed.spans) | set(_relation_token_positions(parsed, binding))
     spared.update(*parsed.occurrences("harmless"))
     spared.update(*(phrase for phrase in parsed.occurrences("apart") if _may_be_apart(parsed, phrase.start, binding)))
@@ -211,18 +194,12 @@ def is_exact_number(parsed: ParsedPrompt, number: ConceptMention, binding: Bindi
     if _is_number(parsed, number.start - 1) or _is_number(parsed, number.end):
         return False
     # A bee may be above three roses, and dogs may be more than three, or over three.
-    placed = {range(phrase.start, phrase.end) for phrase in _find_requested_phrases(parsed, binding)}
-    before = {phrase.stop for phrase in parsed.occurrences("limits_before") if phrase not in placed}
-    return number.start not in before and number.end not in {
-        phrase.start for phrase in parsed.occurrences("limits_behind")
-    }
-
-
-def _find_requested_phrases(parsed: ParsedPrompt, binding: Binding) -> list[SpatialPhrase]:
     axes = {relation_axis(relation.name) for relation in binding.relations}
-    return [
-        phrase for phrase in spatial_phrases(parsed, word_tables()["spatial"]) if relation_axis(phrase.value) in axes
-    ]
+    phrases = spatial_phrases(parsed, word_tables()["spatial"])
+    placed = {range(phrase.start, phrase.end) for phrase in phrases if relation_axis(phrase.value) in axes}
+    before = {phrase.stop for phrase in parsed.occurrences("limits_before") if phrase not in placed}
+    behind = {phrase.start for phrase in parsed.occurrences("limits_behind")}
+    return number.start not in before and number.end not in behind
 
 
 def _is_number(parsed: ParsedPrompt, index: int) -> bool:
@@ -242,10 +219,8 @@ def _relation_token_positions(parsed: ParsedPrompt, binding: Binding) -> Iterato
     for name in names:
         if excludes_contact(name):
             continue
-        asking = split_tokens(
-            str(lexicon_entry("spatial", name).get("question", "")).replace("{", " ").replace("}", " ")
-        )
-        pairs: list[Phrase] = list(pairwise(asking))
+        question = str(lexicon_entry("spatial", name).get("question", "")).replace("{", " ").replace("}", " ")
+        pairs: list[Phrase] = list(pairwise(split_tokens(question)))
         for start, end, _ in find_phrases(parsed.tokens, dict.fromkeys(pairs, True)):
             yield from range(start, end)
 
@@ -278,11 +253,7 @@ _CLEAR = ("said", "places")
 
 
 def missing_concepts(prompt: str, concepts: Sequence[BoundConcept], binding: Binding) -> tuple[Concept, ...]:
-    """Return the requested concepts that a prompt does not state for the right objects, in concept order.
-
-    A prompt that denies or doubts anything says nothing; one that speaks of "at least" so many says only that there
-    are such objects.
-    """
+    """Return the requested concepts that a prompt does not clearly state for the right objects, in concept order."""
     parsed = parse_prompt(
         prompt, _collect_requested(concepts, binding), _concepts_in(load_pools(profile="official-code"))
     )
@@ -341,20 +312,12 @@ def _is_stated(parsed: ParsedPrompt, facts: Collection[SpatialFact], bound: Boun
     if category == "object":
         return bool(mentions)
     if category == "number":
-        if _names_more(parsed, items[0], binding):
+        before = {parsed.tokens[at - 1] for at, obj in parsed.objects.items() if at and obj.concept.value == items[0]}
+        alone = sum(obj.item == items[0] for obj in binding.objects) == 1
+        if alone and before & function_words("more_of_it"):  # it names another one
             return False
         mentions = [mention for mention in mentions if is_exact_number(parsed, mention, binding)]
     return any(items[0] in attribute_owners(parsed, mention) for mention in mentions)
-
-
-def _names_more(parsed: ParsedPrompt, item: str, binding: Binding) -> bool:
-    """Return whether a text mentions another instance of an object that occurs only once in the binding."""
-    alone = sum(obj.item == item for obj in binding.objects) == 1
-    more = function_words("more_of_it")
-    return alone and any(
-        obj.concept.value == item and obj.start > 0 and parsed.tokens[obj.start - 1] in more
-        for obj in parsed.objects.values()
-    )
 
 
 def _is_requested(parsed: ParsedPrompt, mention: ConceptMention, requested: set[Concept], binding: Binding) -> bool:
@@ -364,10 +327,10 @@ def _is_requested(parsed: ParsedPrompt, mention: ConceptMention, requested: set[
     having = {obj.item for obj in binding.objects if obj.attributes.get(category) == mention.concept.value}
     if category == "number":
         # Numbers that stand before no noun may count anything: "the two do not touch".
-        counting = find_counted_objects(parsed, mention)
+        counting = _find_counted_objects(parsed, mention)
         if not is_exact_number(parsed, mention, binding):
             return False
-        return bool(counting & having) if counting else not counts_unknown_object(parsed, mention)
+        return bool(counting & having) if counting else not _counts_unknown_object(parsed, mention)
     return bool(attribute_owners(parsed, mention) & having)
 
 
@@ -378,16 +341,10 @@ def _extra_relations(parsed: ParsedPrompt, binding: Binding, pools: Pools) -> It
         if phrase.kind in _CLEAR and relation_axis(phrase.value) not in axes:
             yield phrase.start, phrase.value
     requested = {
-        (
-            relation_axis(relation.name),
-            frozenset(binding.objects[end - 1].item for end in (relation.first, relation.second)),
-        )
-        for relation in binding.relations
-        if relation.first is not None and relation.second is not None
+        (relation_axis(name), frozenset(binding.items_of((first, second))))
+        for name, first, second in bound_relations(binding.relations)
     }
     for fact, phrase in extract_facts(parsed, pools["spatial"].values):
-        if (
-            phrase.kind == "said"
-            and (relation_axis(fact.value), frozenset({fact.subject, fact.reference})) not in requested
-        ):
+        pair = relation_axis(fact.value), frozenset({fact.subject, fact.reference})
+        if phrase.kind == "said" and pair not in requested:
             yield phrase.start, phrase.value

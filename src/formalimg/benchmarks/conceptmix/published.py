@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from formalimg._util.io import write_folder
@@ -61,74 +62,60 @@ _MAX_INDEX = 10**9
 _SENTENCES = re.compile(r"\d+_sentences_k=(\d+)\.json")
 
 
-class PublishedPromptFile(NamedTuple):
-    """A prompt file and its level."""
-
-    path: Path
-    level: int
-
-
-def find_prompt_files(source: Path) -> list[PublishedPromptFile]:
+def find_prompt_files(source: Path) -> dict[int, Path]:
     """Return the published prompt files at a path, by level."""
-    folders = [source / "sentence_collection", source] if source.is_dir() else []
-    paths = (
-        [source] if source.is_file() else next(filter(None, (sorted(folder.glob("*.json")) for folder in folders)), [])
-    )
-    files = [PublishedPromptFile(path, int(name[1])) for path in paths if (name := _SENTENCES.fullmatch(path.name))]
-    if not files:
+    paths = [source]
+    if source.is_dir():
+        paths = sorted((source / "sentence_collection").glob("*.json")) or sorted(source.glob("*.json"))
+    names = [(path, name) for path in paths if (name := _SENTENCES.fullmatch(path.name))]
+    if not names:
         raise FormalimgError(
             f"{source} holds no items of conceptmix: give items.jsonl, or files 300_sentences_k=1.json …"
         )
-    levels = [file.level for file in files]
-    repeated = [level for level in levels if levels.count(level) > 1]
-    if repeated:
-        raise FormalimgError(
-            f"{source} has several files of sentences with k={repeated[0]}: give a folder with one of each"
-        )
-    return sorted(files, key=lambda file: file.level)
+    files: dict[int, Path] = {}
+    for path, name in names:
+        if files.setdefault(int(name[1]), path) != path:
+            raise FormalimgError(
+                f"{source} has several files of sentences with k={name[1]}: give a folder with one of each"
+            )
+    return dict(sorted(files.items()))
 
 
-def read_published_prompts(files: Iterable[PublishedPromptFile], findings: ItemFindings) -> list[Item[ConceptSpec]]:
-    """Read the items of published prompt files.
-
-    Odd records become tagged items. Only a file that is not a list in JSON is added to the findings.
-    """
-    items = [item for file in files for item in _read_file(file, findings)]
+def read_published_prompts(files: Mapping[int, Path], findings: ItemFindings) -> list[Item[ConceptSpec]]:
+    """Read the items of published prompt files; odd records become tagged items."""
+    items = [item for level, path in files.items() for item in _read_file(path, level, findings)]
     prompts = Counter(item.prompt for item in items if item.prompt)
     return [replace(item, tags=(*item.tags, DUPLICATE_PROMPT)) if prompts[item.prompt] > 1 else item for item in items]
 
 
-def _read_file(file: PublishedPromptFile, findings: ItemFindings) -> Iterator[Item[ConceptSpec]]:
+def _read_file(path: Path, level: int, findings: ItemFindings) -> Iterator[Item[ConceptSpec]]:
     """Yield the items in a file, with bindings from the matching file next to it."""
-    path = file.path.with_name(file.path.name.replace("_sentences_", "_refined_config_"))
-    has_bindings = path.is_file()
-    bindings: dict[int, object] = {}
-    for entry in _read_entries(path, findings) if has_bindings else ():  # only the prompts are needed
+    bindings_path = path.with_name(path.name.replace("_sentences_", "_refined_config_"))
+    has_bindings = bindings_path.is_file()
+    bindings: dict[int | None, object] = {}
+    for entry in _read_entries(bindings_path, findings) if has_bindings else ():  # only the prompts are needed
         index = _read_index(entry)
-        if index is not None:
-            bindings[index] = None if index in bindings else entry  # nobody knows which of two is meant
-    indexes: set[int] = set()
-    for number, entry in enumerate(_read_entries(file.path, findings), 1):
+        bindings[index] = None if index in bindings else entry  # nobody knows which of two is meant
+    indexes: set[int | None] = {None}
+    for number, entry in enumerate(_read_entries(path, findings), 1):
         index = _read_index(entry)
-        is_odd = index is None or index in indexes
-        name = f"k{file.level}-x{number:03}" if is_odd else f"k{file.level}-{index:03}"
+        is_odd = index in indexes
+        indexes.add(index)
+        name = f"k{level}-x{number:03}" if is_odd else f"k{level}-{index:03}"
         record = _PublishedRecord(entry if isinstance(entry, dict) else {}, [ODD_INDEX] if is_odd else [])
-        binding = None if index is None or is_odd else bindings.get(index)
-        yield record.item(name, file.level, binding, has_bindings and not is_odd)
-        indexes |= set() if index is None else {index}
+        yield record.item(name, level, None if is_odd else bindings.get(index), has_bindings and not is_odd)
 
 
 def _read_entries(path: Path, findings: ItemFindings) -> Sequence[object]:
     try:
         entries = parse_leniently(path.read_bytes().decode("utf-8-sig", "replace"))
+        problem = "must be a list of records"
     except OSError as error:
-        findings.add(str(path), f"cannot be read: {error.strerror}")
-        return ()
+        entries, problem = None, f"cannot be read: {error.strerror}"
     except ValueError as error:
-        findings.add(str(path), str(error))
-        return ()
+        entries, problem = None, str(error)
     if not isinstance(entries, list):
-        findings.add(str(path), "must be a list of records")
+        findings.add(str(path), problem)
         return ()
     return entries
 
@@ -152,9 +139,11 @@ class _PublishedRecord:
         prompt = self._text(fields.get("sentence")).strip()
         self._tag(NO_PROMPT, not prompt)
         concepts = list(self._concepts())
-        questions, other_lines = split_lines(self._lines(fields.get("question")))
-        categories, skills = (fields.get(key) for key in ("categories", "skills"))
-        lengths = {len(entries) if isinstance(entries, list) else 0 for entries in (categories, skills)}
+        lines = fields.get("question")
+        lines = lines.split("\n") if isinstance(lines, str) else self._list(lines)
+        questions, other_lines = split_lines(map(self._text, lines))
+        lists = [entries for key in ("categories", "skills") if isinstance(entries := fields.get(key), list)]
+        lengths = {len(entries) for entries in lists} | ({0} if len(lists) < 2 else set())
         self._tag(COUNTS_DIFFER, {*lengths, len(questions)} != {level + 1})
         self._tag(NOT_A_QUESTION, bool(other_lines))
         spec = self._spec(concepts, questions, binding)
@@ -197,10 +186,6 @@ class _PublishedRecord:
             self._tag(UNKNOWN_CONCEPT, category is None or not value)
             yield Concept(category or NO_CATEGORY, value or _UNKNOWN)
 
-    def _lines(self, value: object) -> Iterator[str]:
-        """Yield the lines of the question field, which should be a list of strings."""
-        return map(self._text, value.split("\n") if isinstance(value, str) else self._list(value))
-
     def _list(self, value: object) -> list[Any]:
         self._tag(BROKEN_TEXT, value is not None and not isinstance(value, list))
         return value if isinstance(value, list) else []
@@ -236,14 +221,10 @@ def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Pa
         for index, item in enumerate(members, 1):
             if item.spec.binding is None:
                 raise FormalimgError(f"item {item.id} has no binding: it cannot be written in the published form")
-            sentence = {
-                "index": index,
-                "sentence": item.prompt,
-                "categories": [concept.category for concept in item.spec.drawn],
-                "skills": [concept.value for concept in item.spec.drawn],
-                "question": [requested.question for requested in item.spec.concepts],
-            }
-            sentences.append(sentence)
+            categories, skills = ([concept[part] for concept in item.spec.drawn] for part in (0, 1))
+            questions = [requested.question for requested in item.spec.concepts]
+            sentence = {"sentence": item.prompt, "categories": categories, "skills": skills, "question": questions}
+            sentences.append({"index": index, **sentence})
             bindings.append({**item.spec.binding.to_json(), "index": index})
         texts[f"{len(members)}_sentences_k={level}.json"] = json.dumps(sentences, indent=4)
         texts[f"{len(members)}_refined_config_k={level}.json"] = json.dumps(bindings, indent=4)
@@ -285,8 +266,7 @@ def read_scores(path: str | Path) -> list[ScoredImage]:
 def format_scores(images: Iterable[ScoredImage]) -> str:
     """Return the text of a score file for fully scored images, with the totals of the published code.
 
-    Its `average_score_per_image` is the share of all questions that have a yes; the paper's concept fraction, the mean
-    over images of their shares, is another number where images have unequally many questions.
+    Its `average_score_per_image` is the share of all questions that have a yes, and no mean over images.
     """
     listed = list(images)
     passed = [image.passed for image in listed]
@@ -294,14 +274,9 @@ def format_scores(images: Iterable[ScoredImage]) -> str:
         raise FormalimgError("only images with complete scores can be written in this format")
     totals = {
         "proportion_all_correct": sum(map(bool, passed)) / len(listed),
-        "average_score_per_image": sum(sum(image.scores) for image in listed)
-        / sum(len(image.scores) for image in listed),
+        "average_score_per_image": fmean(score for image in listed for score in image.scores),
     }
-    records = [
-        {"image_path": image.image_path, "questions": list(image.questions), "scores": list(image.scores)}
-        for image in listed
-    ]
-    return json.dumps([*records, totals], indent=4)
+    return json.dumps([*(image._asdict() for image in listed), totals], indent=4)
 
 
 def _parse_image(record: Any, location: str) -> ScoredImage:

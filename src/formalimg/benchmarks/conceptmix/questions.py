@@ -40,10 +40,7 @@ if TYPE_CHECKING:
 
 
 def concept_statements(concepts: Sequence[BoundConcept], binding: Binding, pools: Pools) -> tuple[str, ...]:
-    """Return the statement of each concept, in order, such as "the color of the cat is red".
-
-    If a relation is between two objects of the same item, the second is "another cat".
-    """
+    """Return the statement of each concept, in order, such as "the color of the cat is red"."""
     return tuple(_format_statement(concept, binding, pools) for concept in concepts)
 
 
@@ -67,26 +64,19 @@ def _format_statement(bound: BoundConcept, binding: Binding, pools: Pools) -> st
             raise FormalimgError(
                 f"the sentence {sentence!r} of the {category} {value!r} has {unknown}: it may have {names}"
             )
-        return _put_article(placeholder["article"], values[placeholder["name"]])
+        article, text = placeholder["article"], values[placeholder["name"]]
+        if article is None:
+            return text
+        phrase = text  # which needs no article if it begins with "another"
+        if not text.startswith("another "):
+            phrase = f"the {text}" if article.lower() == "the" else with_article(text)
+        return phrase[0].upper() + phrase[1:] if article[0].isupper() else phrase
 
     return PLACEHOLDER.sub(fill, sentence)
 
 
-def _put_article(article: str | None, text: str) -> str:
-    """Insert text after a template's article, adjusting "a" to "an" or dropping it before "another"."""
-    if article is None:
-        return text
-    phrase = f"the {text}" if article.lower() == "the" else with_article(text)
-    if text.startswith("another "):
-        phrase = text
-    return phrase[0].upper() + phrase[1:] if article[0].isupper() else phrase
-
-
 def template_questions(concepts: Sequence[BoundConcept], binding: Binding) -> tuple[str, ...]:
-    """Return one yes/no question for each concept, in order; the expected answer is always yes.
-
-    Each can be understood alone, by a viewer who sees only the image.
-    """
+    """Return one yes/no question for each concept that can be understood alone; the expected answer is always yes."""
     nouns = object_phrases(binding)
     phrases = {relation.name: relation_phrase(relation.name, relation.description) for relation in binding.relations}
     return tuple(_format_question(concept, nouns, phrases) for concept in concepts)
@@ -99,8 +89,13 @@ def _format_question(bound: BoundConcept, nouns: Mapping[int, ObjectPhrase], phr
     obj = nouns[bound.objects[0]]
     are = obj.are.capitalize()
     if category == "object":
-        same = any(earlier.item == obj.item for earlier in nouns.values() if earlier.id < obj.id)
-        return f"Does the image contain {_format_existential(obj, another=same)}?"
+        if any(earlier.item == obj.item for earlier in nouns.values() if earlier.id < obj.id):
+            return f"Does the image contain {_format_another(obj)}?"
+        if lexicon_entry("object", obj.item).get("stuff"):
+            return f"Does the image contain {obj.item}?"
+        # How many there are is another question.
+        existence = f"at least one {singular_of(obj.item)}" if obj.is_plural else with_article(obj.item)
+        return f"Does the image contain {existence}?"
     if category == "number":
         return f"{are} there exactly {obj.count} {obj.noun} in the image?"
     if category == "spatial":
@@ -114,15 +109,6 @@ def _format_question(bound: BoundConcept, nouns: Mapping[int, ObjectPhrase], phr
     question = next(adjective.question for adjective in obj.adjectives if adjective.category == category)
     compared = f" compared with the usual size of {with_article(obj.item)}" if category == "size" else ""
     return f"{are} the {obj.noun} {question}{compared}?"
-
-
-def _format_existential(obj: ObjectPhrase, *, another: bool) -> str:
-    if another:
-        return _format_another(obj)
-    if lexicon_entry("object", obj.item).get("stuff"):
-        return obj.item
-    # How many there are is another question.
-    return f"at least one {singular_of(obj.item)}" if obj.is_plural else with_article(obj.item)
 
 
 def _format_another(obj: ObjectPhrase) -> str:
@@ -175,10 +161,7 @@ _RELATION_WORDS: Mapping[str, frozenset[str]] = {
 
 
 def split_lines(lines: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Split the lines of an answer into questions and other lines, dropping blank lines.
-
-    Nothing of a question is changed: the published code sends it with its number and the blanks at its end.
-    """
+    """Split the lines of an answer into questions and other lines, unchanged, dropping blank lines."""
     questions: list[str] = []
     other_lines: list[str] = []
     for line in filter(str.strip, lines):
@@ -202,11 +185,7 @@ class QuestionPairing(NamedTuple):
 def pair_questions(
     concepts: Sequence[BoundConcept], questions: Sequence[str], binding: Binding | None
 ) -> QuestionPairing:
-    """Match each concept to the question that asks for it.
-
-    A pair needs words in common. The same place in both lists is enough where the question does not ask for another
-    concept of the category.
-    """
+    """Match each concept to the question that asks for it, by common words, or else by the same place."""
     if max(len(concepts), len(questions)) > _MAX_COMPARED:  # no such prompt exists, and comparing takes the product
         in_order = tuple(index if index < len(questions) else None for index in range(len(concepts)))
         return QuestionPairing(in_order, unpaired=tuple(range(len(concepts), len(questions))))
@@ -261,7 +240,10 @@ def _score_pair(bound: BoundConcept, words: Phrase, binding: Binding | None) -> 
         asks_more = any(not names.isdisjoint(words) for names in _CATEGORY_WORDS.values())
         return stated and stated + _PRESENCE * (not _PRESENT.isdisjoint(words)) - _CATEGORY * asks_more
     items = [] if binding is None else binding.items_of(ids)
-    indexes = [index for item in items if (index := _first_mention(item, words)) is not None]
+    mentions = [
+        [_find_phrase(phrase, words) for phrase, _ in _question_phrases(Concept("object", item))] for item in items
+    ]
+    indexes = [min(starts) for mention in mentions if (starts := [start for start in mention if start >= 0])]
     objects = _OBJECT * len(indexes)
     if category == "spatial":
         cues = _RELATION_WORDS.get(value, frozenset(split_tokens(value)))
@@ -275,12 +257,8 @@ def _score_pair(bound: BoundConcept, words: Phrase, binding: Binding | None) -> 
 
 def _phrase_weight(concept: Concept, words: Phrase) -> int:
     """Return the weight of the best-matching phrase of a concept in a question."""
-    weights = (
-        _HINT if hinted else _VALUE
-        for phrase, hinted in _question_phrases(concept)
-        if _find_phrase(phrase, words) is not None
-    )
-    return max(weights, default=0)
+    phrases = ((phrase, is_hint) for phrase, is_hint in _question_phrases(concept) if _find_phrase(phrase, words) >= 0)
+    return max((_HINT if is_hint else _VALUE for _, is_hint in phrases), default=0)
 
 
 @cache
@@ -290,16 +268,11 @@ def _question_phrases(concept: Concept) -> tuple[tuple[Phrase, bool], ...]:
     return ((split_tokens(concept.value), False),)
 
 
-def _first_mention(item: str, words: Phrase) -> int | None:
-    indexes = (_find_phrase(phrase, words) for phrase, _ in _question_phrases(Concept("object", item)))
-    return min((index for index in indexes if index is not None), default=None)
-
-
-def _find_phrase(phrase: Phrase, words: Phrase) -> int | None:
+def _find_phrase(phrase: Phrase, words: Phrase) -> int:
+    """Return where a phrase begins among words, or -1."""
     length = len(phrase)
-    if not length:
-        return None
-    return next((index for index in range(len(words) - length + 1) if words[index : index + length] == phrase), None)
+    starts = range(len(words) - length + 1) if length else ()
+    return next((index for index in starts if words[index : index + length] == phrase), -1)
 
 
 def _description_words(value: str, binding: Binding | None) -> set[str]:

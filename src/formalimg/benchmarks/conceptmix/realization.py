@@ -24,7 +24,7 @@ from formalimg.benchmarks.conceptmix.phrasing import (
     vary_attributes,
 )
 from formalimg.benchmarks.conceptmix.plausibility import bound_relations
-from formalimg.benchmarks.conceptmix.spec import Binding, BindingError, BoundConcept, Category
+from formalimg.benchmarks.conceptmix.spec import Binding, BindingError, BoundConcept
 from formalimg.benchmarks.conceptmix.words import (
     AttributePhrase,
     ObjectPhrase,
@@ -42,16 +42,7 @@ _LONG_SENTENCE = 22  # Sentences that have more words together are not joined
 
 
 def write_prompt(concepts: Sequence[BoundConcept], binding: Binding, rng: random.Random) -> str:
-    """Return the prompt for bound concepts.
-
-    Args:
-        concepts: the concepts with the objects they are about.
-        binding: all objects with their attributes, including added ones, and the relations, none of them open.
-        rng: chooses between wordings.
-
-    Raises:
-        BindingError: if a relation is still open.
-    """
+    """Return the prompt for bound concepts and a complete binding."""
     if binding.is_open:
         raise BindingError("a relation is still open: complete the binding before writing the prompt")
     styles = list(dict.fromkeys(bound.concept.value for bound in concepts if bound.concept.category == "style"))
@@ -94,7 +85,13 @@ class _PromptWriter:
     def write(self, relations: Sequence[PlacedRelation], styles: Sequence[str]) -> str:
         style = styles[0] if len(styles) == 1 else None
         begins_with_style = style is not None and self.rng.random() < 0.75
-        opening = self._pick_opening(style) if begins_with_style and style is not None else None
+        opening = None
+        if begins_with_style and style is not None:
+            manner = pick_manner(style, self.rng)
+            if manner.startswith("in ") and self.rng.random() < 0.4:
+                opening = _Opening(manner=manner)
+            else:
+                opening = _Opening(image=with_a(pick_image(style, self.rng)), has_noun=has_image_noun(style))
         for group in group_relations(relations, self.rng):
             self._add_relations(group, opening)
             opening = None
@@ -106,12 +103,6 @@ class _PromptWriter:
         if styles and not begins_with_style:
             self.sentences.append(_Sentence(self._style_sentence(styles), (), is_clause=False))
         return " ".join(f"{text[0].upper()}{text[1:]}." for text in self._joined())
-
-    def _pick_opening(self, style: str) -> _Opening:
-        manner = pick_manner(style, self.rng)
-        if manner.startswith("in ") and self.rng.random() < 0.4:
-            return _Opening(manner=manner)
-        return _Opening(image=with_a(pick_image(style, self.rng)), has_noun=has_image_noun(style))
 
     # --- sentences
 
@@ -160,7 +151,7 @@ class _PromptWriter:
         holding = f"{name} {verb.participle} {position}".replace("  ", " ")
         image = opening.image if opening else ""
         if frame == "shows":
-            return self._led(f"{image or self._the_image()} {self._shows()} {holding}", opening), False
+            return self._led(f"{image or f'the {self._image()}'} {self._shows()} {holding}", opening), False
         if frame == "of":
             if image:
                 return f"{image} of {holding}", False
@@ -192,8 +183,15 @@ class _PromptWriter:
         # Objects with a postmodifier come first, so that it is not read as describing all of them.
         objects = sorted((self.nouns[number] for number in numbers), key=lambda obj: not obj.has_postmodifier)
         plural = len(objects) > 1 or objects[0].is_plural
-        pose = self._common_pose(objects)
-        ways = self._later_presences(plural, pose) if self.sentences else self._first_presences(objects, opening, pose)
+        first, *others = (find_poses(obj.item, "", airborne=False) for obj in objects)
+        shared = [verb for verb in first if all(verb in poses for poses in others)]
+        pose = self.rng.choice(shared) if shared else None
+        if self.sentences:
+            ways = list(phrasing_tables()["presence"]["also"])
+            if pose and pose.is_one_word:
+                ways += [f"{{all}} also {pose.agree(plural=plural)} in the {{image}}"] * 3
+        else:
+            ways = self._first_presences(objects, opening, pose)
         frame = self.rng.choice(ways)
         names = [self._introduce(obj, may_trail=len(objects) == 1 and frame.endswith("{all}")) for obj in objects]
         words = {
@@ -239,13 +237,6 @@ class _PromptWriter:
             ways += [f"in the {{image}} {pose.agree(plural=plural)} {{all}}"] if pose.is_one_word else []
         plain = with_a(self.rng.choice(openings["plain_images"]))
         return [*ways, "{all}", f"{plain} of {{all}}", f"{self.rng.choice(openings['seeing'])} {{all}}"]
-
-    def _later_presences(self, plural: bool, pose: Verb | None) -> list[str]:
-        """Return the frames for a later sentence that states which other objects are present."""
-        ways = list(phrasing_tables()["presence"]["also"])
-        if pose and pose.is_one_word:
-            ways += [f"{{all}} also {pose.agree(plural=plural)} in the {{image}}"] * 3
-        return ways
 
     def _add(self, text: str, is_clause: bool) -> None:
         self.sentences.append(_Sentence(text, tuple(dict.fromkeys(self.mentions)), is_clause))
@@ -297,9 +288,6 @@ class _PromptWriter:
     def _image(self) -> str:
         return pick_image(None, self.rng)
 
-    def _the_image(self) -> str:
-        return f"the {self._image()}"
-
     def _shows(self) -> str:
         return str(self.rng.choice(phrasing_tables()["openings"]["shows"]))
 
@@ -319,12 +307,6 @@ class _PromptWriter:
             return self.rng.choice([BE, *placements])
         verb = self.rng.choice(verbs)
         return verb.continuous() if verb.is_one_word and not front and self.rng.random() < 0.3 else verb
-
-    def _common_pose(self, objects: Sequence[ObjectPhrase]) -> Verb | None:
-        """Choose a random pose that all of the objects share, or return None if there is none."""
-        first, *rest = (find_poses(obj.item, "", airborne=False) for obj in objects)
-        verbs = [verb for verb in first if all(verb in poses for poses in rest)]
-        return self.rng.choice(verbs) if verbs else None
 
     def _where(self, group: Sequence[PlacedRelation], *, last: bool) -> str:
         position = " and ".join(self._relation_phrase(relation) for relation in group)
@@ -362,18 +344,13 @@ class _PromptWriter:
             later = self.rng.sample(range(len(adjectives)), self.rng.choice((1, len(adjectives) - 1)))
             self.deferred[obj.id] = tuple(adjectives[index] for index in sorted(later))
         without = {adjective.category for adjective in self.deferred.get(obj.id, ())}
-        after = (
-            self._pick_postmodifier([adjective for adjective in adjectives if adjective.category not in without])
-            if may_trail
-            else None
-        )
+        after = None
+        if may_trail:  # which attribute follows the noun, if any
+            remaining = [adjective for adjective in adjectives if adjective.category not in without]
+            able = [adjective.category for adjective in remaining if adjective.after and adjective.before]
+            if able and self.rng.random() < (0.8 if len(remaining) >= _MANY_ADJECTIVES else 0.3):
+                after = self.rng.choice(able)
         return obj.introduce(after=after, without=without, another=another)
-
-    def _pick_postmodifier(self, adjectives: Sequence[AttributePhrase]) -> Category | None:
-        """Choose the attribute that follows the noun, if any."""
-        able = [adjective.category for adjective in adjectives if adjective.after and adjective.before]
-        likely = 0.8 if len(adjectives) >= _MANY_ADJECTIVES else 0.3
-        return self.rng.choice(able) if able and self.rng.random() < likely else None
 
     def _refer_back(self, obj: ObjectPhrase) -> str:
         alike = [number for number in self.introduced if self.nouns[number].item == obj.item]

@@ -1,7 +1,6 @@
 """Sampling of ConceptMix concepts (section 2.3): drawing and binding k concepts, and counting combinations.
 
-Drawing categories, and again while a rule is broken, makes all orders of categories that keep the rules equally likely.
-Their number can be counted, so no draw has to be rejected, however rare the valid ones are.
+All orders of categories that keep the rules are equally likely. They are counted, so that no draw is rejected.
 """
 
 from __future__ import annotations
@@ -51,30 +50,26 @@ class SamplingRules(NamedTuple):
 
     def limits(self, objects: int) -> tuple[int, ...]:
         """Return the maximum number of concepts in each non-object category, given the number of objects."""
-        return tuple(self._limit(category, objects) for category in OTHER_CATEGORIES)
+        special = {"spatial": self.k, "style": 1} if self.profile == "paper" else {}
+        return tuple(
+            special.get(category, objects) if self.only in (None, category) else 0 for category in OTHER_CATEGORIES
+        )
 
-    def _limit(self, category: Category, objects: int) -> int:
-        if self.only not in (None, category):
-            return 0
-        if self.profile == "paper" and category == "spatial":
-            return self.k
-        return 1 if self.profile == "paper" and category == "style" else objects
-
-    def others(self, objects: int) -> int:
+    def places(self, objects: int) -> int:
         """Return the number of concepts from non-object categories, given the number of objects."""
         return self.k + 1 - objects
 
     def object_counts(self) -> tuple[int, ...]:
         """Return all feasible numbers of objects."""
         maximum = min(self.pool, self.k if self.only not in (None, "object") else self.k + 1)
-        numbers = tuple(n for n in range(1, maximum + 1) if self.others(n) <= sum(self.limits(n)))
+        numbers = tuple(n for n in range(1, maximum + 1) if self.places(n) <= sum(self.limits(n)))
         if not numbers:
             raise InfeasibleDrawError(self._why_impossible(maximum))
         return numbers
 
     def object_weights(self) -> dict[int, int]:
         """Return the binomial weight of each number of objects, times 4 ** k, with object probability 1/4."""
-        return {n: comb(self.k, n - 1) * int(3 ** self.others(n)) for n in self.object_counts()}
+        return {n: comb(self.k, n - 1) * int(3 ** self.places(n)) for n in self.object_counts()}
 
     def _why_impossible(self, maximum: int) -> str:
         request = f"k = {self.k}" if self.only is None else f"k = {self.k} with {self.only} only"
@@ -86,7 +81,7 @@ class SamplingRules(NamedTuple):
         else:
             room = " and ".join(f"{limit} of {category}" for category, limit in limits.items() if limit)
             reason = (
-                f"beside {maximum} objects, which are all, {self.others(maximum)} places are left for at most {room}"
+                f"beside {maximum} objects, which are all, {self.places(maximum)} places are left for at most {room}"
             )
         # The more objects, the more of everything, so that the most is reached with all of them.
         largest = maximum + sum(limits.values()) - 1
@@ -109,10 +104,7 @@ def sampling_rules(k: int, pools: Pools, profile: PoolProfile, only: Category | 
 
 @lru_cache(maxsize=2**14)
 def _count_ways(places: int, limits: tuple[int, ...]) -> Mapping[int, int]:
-    """Map each count of the first category to the number of category orders that have it.
-
-    Kept, because thousands are drawn by the same rules.
-    """
+    """Map each count of the first category to the number of category orders that have it."""
     counts = range(max(0, places - sum(limits[1:])), min(places, limits[0]) + 1)
     return {count: comb(places, count) * _count_orders(places - count, limits[1:]) for count in counts}
 
@@ -128,13 +120,7 @@ def category_distribution(
 ) -> Mapping[int, Fraction]:
     """Return the probability distribution of the number of concepts of a category in `draw_concepts`.
 
-    Such as 9/16, 6/16 and 1/16 for 1, 2 and 3 objects with k = 2.
-
-    Returns:
-        The chances that are not 0, by number of concepts; they add up to 1.
-
-    Raises:
-        InfeasibleDrawError: if nothing can be drawn.
+    Such as 9/16, 6/16 and 1/16 for 1, 2 and 3 objects with k = 2; chances of 0 are left out.
     """
     rules = sampling_rules(k, pools, profile, only)
     weights = rules.object_weights()
@@ -144,7 +130,7 @@ def category_distribution(
         if category == "object":
             law[objects] = chance
             continue
-        places, limits = rules.others(objects), rules.limits(objects)
+        places, limits = rules.places(objects), rules.limits(objects)
         index = OTHER_CATEGORIES.index(category)
         ways = _count_ways(places, (limits[index], *limits[:index], *limits[index + 1 :]))
         for count, orders in ways.items():
@@ -155,15 +141,19 @@ def category_distribution(
 def draw_concepts(
     k: int, pools: Pools, rng: random.Random, *, profile: PoolProfile = "paper", only: Category | None = None
 ) -> tuple[Concept, ...]:
-    """Draw an object and k more concepts.
+    """Draw an object and k more concepts, each an object with a chance of 1/4, within the rules of the profile.
 
-    Each of the k is an object with a chance of 1/4, and comes from one of the seven other categories otherwise. These
-    are drawn within the rules: at most one style, and of no category but spatial more concepts than there are objects.
     Where some number of objects admits no draw at all, the others share its chance in proportion to their own.
     """
     rules = sampling_rules(k, pools, profile, only)
     objects = _draw_number(rules.object_weights(), rng)
-    categories = _draw_categories(rules.others(objects), rules.limits(objects), rng)
+    places, limits = rules.places(objects), rules.limits(objects)
+    categories: list[Category] = []
+    for index, category in enumerate(OTHER_CATEGORIES):  # all orders within the limits are equally likely
+        if len(categories) == places:
+            break
+        categories += [category] * _draw_number(_count_ways(places - len(categories), limits[index:]), rng)
+    rng.shuffle(categories)
     # A stable sort: what is not spatial stays in the order drawn.
     categories.sort(key=lambda category: category == "spatial")
     items = rng.sample(pools["object"].values, objects)
@@ -171,18 +161,6 @@ def draw_concepts(
         *(Concept("object", item) for item in items),
         *(Concept(category, rng.choice(pools[category].values)) for category in categories),
     )
-
-
-def _draw_categories(places: int, limits: tuple[int, ...], rng: random.Random) -> list[Category]:
-    """Draw one category per place, all orders within the limits being equally likely."""
-    categories: list[Category] = []
-    for index, category in enumerate(OTHER_CATEGORIES):
-        if len(categories) == places:
-            break
-        count = _draw_number(_count_ways(places - len(categories), limits[index:]), rng)
-        categories += [category] * count
-    rng.shuffle(categories)
-    return categories
 
 
 def _draw_number(weights: Mapping[int, int], rng: random.Random) -> int:
@@ -218,28 +196,21 @@ def bind_attributes(concepts: Sequence[Concept], pools: Pools, rng: random.Rando
 
 
 def count_combinations(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
-    """Return the number of different concept sets that `draw_concepts` can return.
-
-    Their order does not count; how often each is there does, so red twice is not red once.
-    """
+    """Return the number of different multisets of concepts that `draw_concepts` can return."""
     return _count_choices(
         k, pools, profile, only, lambda category, values, objects, count: comb(values + count - 1, count)
     )
 
 
 def count_bindings(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
-    """Return the number of different bindings that `bind_attributes` can return, before relations are completed.
-
-    A red cat with a blue dog is not a blue cat with a red dog. The order of objects and of relations does not count.
-    """
+    """Return the number of different bindings that `bind_attributes` can return; order does not count."""
     return _count_choices(k, pools, profile, only, _ways_to_bind)
 
 
 def max_items(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
-    """Return an upper bound on the number of different items.
+    """Return an upper bound on the number of different items, counting those that are rejected as conflicts.
 
-    Each relation goes to two of the objects, or to one of them and one of the plain objects that we add. What is then
-    sorted out as a conflict is counted all the same, so there may be fewer.
+    Each relation goes to two of the objects, or to one of them and one of the plain objects that completion adds.
     """
     from formalimg.benchmarks.conceptmix.plausibility import reference_objects  # here: counting alone does without
 
@@ -284,7 +255,7 @@ def _count_choices(
     rules = sampling_rules(k, pools, profile, only)
     total = 0
     for objects in rules.object_counts():
-        places = rules.others(objects)
+        places = rules.places(objects)
         # For each number of places: the ways to fill them with the categories so far.
         totals = [1] + [0] * places
         for category, limit in zip(OTHER_CATEGORIES, rules.limits(objects), strict=True):

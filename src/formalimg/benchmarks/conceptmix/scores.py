@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean, quantiles, stdev
 from typing import NamedTuple
 
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
 from formalimg.errors import FormalimgError
-from formalimg.reports.comparison_model import HowCounted, SeenImage, SeenRun, run_cell, run_column
+from formalimg.reports.comparison_model import HowCounted, SeenRun, run_cell, run_column
 from formalimg.reports.reference import ReferenceRow, reference_rows
 from formalimg.reports.tables.format import count_noun, rule_text
-from formalimg.reports.tables.model import Cell, Column, Number, TableRow
+from formalimg.reports.tables.model import Column, Number, TableRow
 from formalimg.stats.intervals import fraction_interval
 from formalimg.stats.observations import Interval, MissingPolicy
 from formalimg.types import Benchmark, Table
@@ -25,7 +25,7 @@ class ConceptAnswer(NamedTuple):
     score: float | None
 
     @property
-    def shown(self) -> bool | None:
+    def is_shown(self) -> bool | None:
         """Whether the image shows the concept."""
         return None if self.score is None else self.score >= 1
 
@@ -65,35 +65,29 @@ def has_answers(run: SeenRun) -> bool:
 
 def mark_run(run: SeenRun, missing: MissingPolicy) -> MarkedRun:
     """Return the answers for all images of a run."""
-    concepts = {} if all(image.parts for image in run.images) else _item_concepts(run)
-    images = tuple(_mark_image(image, concepts) for image in run.images)
+    concepts: dict[str, list[tuple[str, str]]] = {}
+    for item in () if all(image.parts for image in run.images) else run.record.suite_items():
+        if not isinstance(item.spec, ConceptSpec):
+            raise FormalimgError(f"item {item.id} of {run.name} has no concepts: use the version that made the run")
+        concepts[item.id] = [requested.concept for requested in item.spec.concepts]
+    images = []
+    for image in run.images:
+        if image.parts:
+            parts = ((part.kind, " ".join(part.about) or part.name, part.score) for part in image.parts)
+            answers = tuple(ConceptAnswer(*part) for part in parts)
+        else:
+            # An image that passes shows all there is to show, and one that fails by rule shows nothing; of any other
+            # that fails, it is unknown what it lacks.
+            score = 1.0 if image.passed else 0.0 if image.by_rule else None
+            answers = tuple(ConceptAnswer(*concept, score) for concept in concepts[image.item])
+        images.append(MarkedImage(image.item, image.level, image.passed, answers))
     unanswered = sum(not image.is_answered for image in images)
     if missing == "error" and unanswered:
         raise FormalimgError(
             f"the verdicts on {count_noun(unanswered, 'image')} of {run.name} do not say which concepts are shown: "
             "judge them again, or choose --missing exclude or --missing fail"
         )
-    return MarkedRun(run.name, images)
-
-
-def _mark_image(image: SeenImage, concepts: Mapping[str, Sequence[tuple[str, str]]]) -> MarkedImage:
-    if image.parts:
-        answers = tuple(ConceptAnswer(part.kind, " ".join(part.about) or part.name, part.score) for part in image.parts)
-    else:
-        # An image that passes shows all there is to show, and one that fails by rule shows nothing; of any other that
-        # fails, it is unknown what it lacks.
-        score = 1.0 if image.passed else 0.0 if image.by_rule else None
-        answers = tuple(ConceptAnswer(*concept, score) for concept in concepts[image.item])
-    return MarkedImage(image.item, image.level, image.passed, answers)
-
-
-def _item_concepts(run: SeenRun) -> dict[str, list[tuple[str, str]]]:
-    concepts: dict[str, list[tuple[str, str]]] = {}
-    for item in run.record.suite_items():
-        if not isinstance(item.spec, ConceptSpec):
-            raise FormalimgError(f"item {item.id} of {run.name} has no concepts: use the version that made the run")
-        concepts[item.id] = [requested.concept for requested in item.spec.concepts]
-    return concepts
+    return MarkedRun(run.name, tuple(images))
 
 
 def full_marks(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> Table:
@@ -172,42 +166,40 @@ def _level_table(
     note: str,
 ) -> Table:
     """Return a table with a row for each run and a column for each level."""
-    levels = sorted({n for numbers in runs.values() for n in numbers} | {n for row in published for n in row.rates})
-
-    def cells(numbers: Mapping[int, Number]) -> tuple[Cell, ...]:
-        return tuple(numbers.get(level) for level in levels)
-
+    levels = sorted({level for numbers in (*runs.values(), *(row.rates for row in published)) for level in numbers})
     rows: list[TableRow] = []
     for run, numbers in runs.items():
         scored, expected = (
             sum(getattr(number, key) or 0 for number in numbers.values()) for key in ("scored", "expected")
         )
-        rows.append(TableRow((run, *cells(numbers), f"{scored}/{expected}"), run))
+        rows.append(TableRow((run, *map(numbers.get, levels), f"{scored}/{expected}"), run))
     for row in published:
         printed = {level: Number(rate, margin=row.margins.get(level)) for level, rate in row.rates.items()}
-        rows.append(TableRow((row.name, *cells(printed), "published"), row.name, row.model, row.judge))
+        rows.append(TableRow((row.name, *map(printed.get, levels), "published"), row.name, row.model, row.judge))
     sources = "; ".join(dict.fromkeys(row.source for row in published))
     is_known = any(number.value is not None for numbers in runs.values() for number in numbers.values())
-    return Table(
-        name,
-        title,
-        (
-            Column("run"),
-            *(Column(f"{suite.level} {level}", "share") for level in levels),
-            Column("scored", align="right"),
-        ),
-        tuple(rows) if is_known else (),
-        (f"{note} Published: {sources}." if sources else note,),
-    )
-
-
-_MEASURES: Mapping[str, Callable[[str], int]] = {"words": lambda prompt: len(prompt.split()), "characters": len}
+    shares = (Column(f"{suite.level} {level}", "share") for level in levels)
+    columns = (Column("run"), *shares, Column("scored", align="right"))
+    notes = (f"{note} Published: {sources}." if sources else note,)
+    return Table(name, title, columns, tuple(rows) if is_known else (), notes)
 
 
 def prompt_lengths(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
     """Return prompt length in words and characters by level (Figure 12), listing runs over equal items only once."""
     by_items = {run.record.manifest.items_digest: run for run in reversed(runs)}
     listed = [run for run in runs if by_items[run.record.manifest.items_digest] is run]
+    rows = []
+    for run in listed:
+        items = run.record.items.values()
+        for measure in ("words", "characters"):
+            for level in sorted({item.level for item in items}):
+                prompts = [item.prompt for item in items if item.level == level]
+                lengths = [len(prompt.split()) if measure == "words" else len(prompt) for prompt in prompts]
+                single = len(lengths) == 1
+                quartiles = [lengths[0]] * 3 if single else quantiles(lengths, n=4, method="inclusive")
+                numbers = (len(lengths), fmean(lengths), None if single else stdev(lengths), *quartiles)
+                cells = (*run_cell(run.name, listed), measure, str(level), *numbers)
+                rows.append(TableRow(cells, run.name if len(listed) > 1 else ""))
     decimals = ("mean", "sd", "lower quartile", "median", "upper quartile")
     return Table(
         "prompt length",
@@ -219,18 +211,6 @@ def prompt_lengths(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
             Column("items", "count"),
             *(Column(head, "decimal") for head in decimals),
         ),
-        tuple(row for run in listed for row in _length_rows(run, listed)),
+        tuple(rows),
         ("Over the items, whatever became of their images.",),
     )
-
-
-def _length_rows(run: SeenRun, listed: Sequence[SeenRun]) -> Iterator[TableRow]:
-    items = run.record.items.values()
-    for measure, length in _MEASURES.items():
-        for level in sorted({item.level for item in items}):
-            lengths = [length(item.prompt) for item in items if item.level == level]
-            single = len(lengths) == 1
-            quartiles = [lengths[0]] * 3 if single else quantiles(lengths, n=4, method="inclusive")
-            numbers = (len(lengths), fmean(lengths), None if single else stdev(lengths), *quartiles)
-            cells = (*run_cell(run.name, listed), measure, str(level), *numbers)
-            yield TableRow(cells, run.name if len(listed) > 1 else "")

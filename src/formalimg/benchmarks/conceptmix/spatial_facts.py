@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Literal, NamedTuple, TypeAlias
+from itertools import product
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg.benchmarks.conceptmix.concept_mentions import (
     ConceptMention,
@@ -45,18 +46,12 @@ def relation_axis(value: str) -> str:
 def _spatial_phrasebook(values: frozenset[str]) -> Mapping[Phrase, Sequence[tuple[str, PhraseKind]]]:
     book: dict[Phrase, list[tuple[str, PhraseKind]]] = {}
     for value in sorted(values):
-        for text, kind in _relation_forms(value):
-            book.setdefault(split_tokens(text), []).append((value, kind))
+        entry = lexicon_entry("spatial", value)
+        book.setdefault(split_tokens(entry.get("phrase", value)), []).append((value, "said"))
+        for kind in get_args(PhraseKind):
+            for text in entry.get(kind, ()):
+                book.setdefault(split_tokens(text), []).append((value, kind))
     return book
-
-
-def _relation_forms(value: str) -> Iterator[tuple[str, PhraseKind]]:
-    entry = lexicon_entry("spatial", value)
-    yield entry.get("phrase", value), "said"
-    kinds: tuple[PhraseKind, ...] = ("said", "hinted", "backwards", "places")
-    for kind in kinds:
-        for text in entry.get(kind, ()):
-            yield text, kind
 
 
 _NONE: frozenset[str] = frozenset()
@@ -100,30 +95,20 @@ def extract_facts(parsed: ParsedPrompt, values: Iterable[str]) -> list[tuple[Spa
     """Return all spatial facts in a text, including their converses, each with its phrase."""
     relations = {*word_tables()["spatial"], *values}
     claims = extract_claims(parsed, relations)
-    facts = [
-        (fact, claim.phrase)
-        for claim in claims
-        for subject in claim.subjects
-        for reference in claim.references
-        for fact in _both_ways(claim.phrase.value, subject, reference)
-    ]
+    facts = []
+    for claim in claims:
+        value, converse = claim.phrase.value, converse_of(claim.phrase.value)
+        for subject, reference in product(claim.subjects, claim.references):
+            facts.append((SpatialFact(value, subject, reference), claim.phrase))
+            if converse is not None:
+                facts.append((SpatialFact(converse, reference, subject), claim.phrase))
     sides = [claim for claim in claims if not claim.references and relation_axis(claim.phrase.value) in _IMAGE_AXES]
     for side in sides:
         for converse_side in sides:
             if converse_of(side.phrase.value) == converse_side.phrase.value:
-                facts += [
-                    (SpatialFact(side.phrase.value, subject, reference), side.phrase)
-                    for subject in side.subjects
-                    for reference in converse_side.subjects
-                ]
+                pairs = product(side.subjects, converse_side.subjects)
+                facts += [(SpatialFact(side.phrase.value, *pair), side.phrase) for pair in pairs]
     return facts
-
-
-def _both_ways(value: str, subject: str, reference: str) -> list[SpatialFact]:
-    turned = converse_of(value)
-    return [SpatialFact(value, subject, reference)] + (
-        [] if turned is None else [SpatialFact(turned, reference, subject)]
-    )
 
 
 def extract_claims(parsed: ParsedPrompt, values: Iterable[str]) -> list[SpatialClaim]:
@@ -195,9 +180,8 @@ def _find_subjects(
     behind = parsed.objects_in(range(span.end, sentence.stop))
     between = parsed.tokens[before[-1].end if before else sentence.start : phrase.start]
     previous = parsed.tokens[phrase.start - 1] if phrase.start > sentence.start else ""
-    if previous in function_words("articles") | function_words(
-        "gazing"
-    ):  # "the left side of …", "looks to the left of …"
+    # "the left side of …", "looks to the left of …"
+    if previous in function_words("articles") | function_words("gazing"):
         return _NONE
     if behind and _is_inverted(parsed, phrase, span, behind[0], first=not before):
         return frozenset({behind[0].concept.value})
@@ -242,8 +226,11 @@ def _subjects_before(
     obj, links = before[-1], set(between)
     moved = bool(links & (function_words("copulas") | function_words("verbs")))
     relative = bool(links & function_words("relatives"))
-    if _has_unknown_noun(parsed, obj.end, phrase.start):
-        return _NONE
+    index = phrase.start - 1
+    while index >= obj.end and parsed.is_unknown(index) and not parsed.tokens[index].endswith("s"):
+        index -= 1
+    if obj.end < index < phrase.start - 1 and parsed.tokens[index] in function_words("articles"):
+        return _NONE  # "a cat sits by a bird to the left of …", where the bird is unknown
     claimed = next((subject for subject, span in reversed(last.values()) if obj in span.objects), None)
     if claimed is not None and not relative:
         return claimed if moved or (links and links <= _JOINTS) else _NONE
@@ -251,7 +238,12 @@ def _subjects_before(
         return next((subject for subject, span in reversed(last.values()) if span.end <= phrase.start), _NONE)
     if moved and not relative:
         if links & function_words("plural_copulas"):
-            return frozenset(listed.concept.value for listed in _list_before(parsed, before))
+            listed = [obj]
+            for earlier in reversed(before[:-1]):
+                if not parsed.is_adjacent(earlier.end, listed[-1].start, frozenset({"and", ","})):
+                    break
+                listed.append(earlier)
+            return frozenset(member.concept.value for member in listed)
         while len(before) > 1 and parsed.preposition_before(obj) not in ("", "of"):
             before = before[:-1]
             obj = before[-1]
@@ -259,23 +251,6 @@ def _subjects_before(
     if not relative and len(before) > 1 and parsed.preposition_before(obj) not in ("", "of", "with"):
         return _NONE
     return frozenset({obj.concept.value})
-
-
-def _has_unknown_noun(parsed: ParsedPrompt, start: int, end: int) -> bool:
-    """Return whether a token range ends with an unknown noun: "a cat sits by a bird to the left of …"."""
-    index = end - 1
-    while index >= start and parsed.is_unknown(index) and not parsed.tokens[index].endswith("s"):
-        index -= 1
-    return start < index < end - 1 and parsed.tokens[index] in function_words("articles")
-
-
-def _list_before(parsed: ParsedPrompt, before: Sequence[ConceptMention]) -> list[ConceptMention]:
-    listed = [before[-1]]
-    for obj in reversed(before[:-1]):
-        if not parsed.is_adjacent(obj.end, listed[-1].start, frozenset({"and", ","})):
-            break
-        listed.append(obj)
-    return listed
 
 
 def _find_references(
@@ -288,12 +263,8 @@ def _find_references(
     if span.pronoun:
         if before:
             return frozenset({before[-1].concept.value})
-        earlier_subject = parsed.previous_subject(phrase.start)
-        return (
-            _NONE
-            if earlier_subject is None or earlier_subject.concept.value in subject
-            else frozenset({earlier_subject.concept.value})
-        )
+        earlier = parsed.previous_subject(phrase.start)
+        return _NONE if earlier is None else frozenset({earlier.concept.value}) - subject
     if phrase.kind == "places" and before:
         between = parsed.tokens[before[-1].end : phrase.start]
         return frozenset({before[-1].concept.value}) if "with" in between else _NONE

@@ -1,13 +1,17 @@
-"""Spec of a ConceptMix item: concepts, their binding to objects, and one question for each."""
+"""Spec of a ConceptMix item: concepts, their binding to objects, and one question for each; its fields in records."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from formalimg._util.strict_json import is_text
+from formalimg.benchmarks.odd_records import COUNTS_DIFFER, NO_CONCEPT, NO_QUESTION, UNKNOWN_CONCEPT
+from formalimg.benchmarks.record import Record
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -63,11 +67,7 @@ class SpatialRelation:
 
 @dataclass(frozen=True)
 class Binding:
-    """An assignment of concepts to objects.
-
-    The objects that were drawn come first. Reference objects may follow: added because a relation needs two objects, or
-    because the size of an object that is alone in the image cannot be judged.
-    """
+    """An assignment of concepts to objects: those that were drawn, then added reference objects."""
 
     objects: tuple[BoundObject, ...]  # the objects; their ids are their positions, counted from 1
     style: str | None = None  # the style of the image; None if any will do
@@ -106,15 +106,18 @@ class Binding:
     @classmethod
     def from_json(cls, data: object) -> Binding:
         """Parse a binding from plain data in the published format."""
-        table = _check_table(data, "a binding", ("objects", "style", "relation"), ignored=("index",))
-        objects = tuple(_parse_object(entry, number) for number, entry in enumerate(_get_list(table, "objects"), 1))
+        table = _check_table(data, "a binding", ("objects", "style", "relation"), ignored="index")
+        listed, related = table.get("objects", []), table.get("relation", [])
+        for key, entries in (("objects", listed), ("relation", related)):
+            if not isinstance(entries, list):
+                raise BindingError(f"{key} of a binding must be a list")
+        objects = tuple(_parse_object(entry, number) for number, entry in enumerate(listed, 1))
         if not objects:
             raise BindingError("a binding needs at least one object")
         style = table.get("style")
         if style is not None and not (is_text(style) and style):
             raise BindingError("the style of a binding must be a word")
-        relations = tuple(_parse_relation(entry, len(objects)) for entry in _get_list(table, "relation"))
-        return cls(objects, style, relations)
+        return cls(objects, style, tuple(_parse_relation(entry, len(objects)) for entry in related))
 
 
 class BoundConcept(NamedTuple):
@@ -159,19 +162,14 @@ class ConceptSpec:
     ) -> ConceptSpec:
         """Build a spec from bound concepts, with a statement and a question for each."""
         texts = zip(bound, statements, questions, strict=True)
-        return cls(
-            tuple(
-                RequestedConcept(*concept, statement, question, ids) for (concept, ids), statement, question in texts
-            ),
-            binding,
+        requested = (
+            RequestedConcept(*concept, statement, question, ids) for (concept, ids), statement, question in texts
         )
+        return cls(tuple(requested), binding)
 
     @property
     def drawn(self) -> tuple[Concept, ...]:
-        """All concepts behind the prompt, in sampling order.
-
-        Of several styles the last is that of the binding, and it is the one that is asked for.
-        """
+        """All concepts behind the prompt, in sampling order."""
         requested = (concept.concept for concept in self.concepts if concept.category != NO_CATEGORY or concept.value)
         return self.order or (*self.unasked, *requested)
 
@@ -223,10 +221,9 @@ def _parse_relation(data: object, objects: int) -> SpatialRelation:
     ids: list[int | None] = []
     for key in ("ObjectA_id", "ObjectB_id"):
         value = table.get(key)
-        number = None if value == OPEN else _parse_id(value)
-        if value != OPEN and (number is None or not 1 <= number <= objects):
+        ids.append(None if value == OPEN else _parse_id(value))
+        if value != OPEN and not 1 <= (ids[-1] or 0) <= objects:
             raise BindingError(f"{key} of the relation {name!r} is {value!r}, but objects are 1 to {objects}")
-        ids.append(number)
     return SpatialRelation(name, description, *ids)
 
 
@@ -237,20 +234,13 @@ def _parse_id(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _check_table(data: object, name: str, keys: tuple[str, ...], ignored: tuple[str, ...] = ()) -> Mapping[str, Any]:
+def _check_table(data: object, name: str, keys: tuple[str, ...], ignored: str = "") -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
         raise BindingError(f"{name} must be an object of JSON")
-    unknown = sorted(str(key) for key in data if key not in keys and key not in ignored)
+    unknown = sorted(str(key) for key in data if key not in (*keys, ignored))
     if unknown:
         raise BindingError(f"{name} has {unknown[0]!r}, which is none of {', '.join(keys)}")
     return {key: value for key, value in data.items() if key in keys}
-
-
-def _get_list(table: Mapping[str, Any], key: str) -> list[Any]:
-    entries = table.get(key, [])
-    if not isinstance(entries, list):
-        raise BindingError(f"{key} of a binding must be a list")
-    return entries
 
 
 def last_style(concepts: Sequence[Concept]) -> str | None:
@@ -259,11 +249,7 @@ def last_style(concepts: Sequence[Concept]) -> str | None:
 
 
 def bound_concepts(concepts: Sequence[Concept], binding: Binding) -> tuple[BoundConcept, ...]:
-    """Bind each concept to the ids of its objects.
-
-    An object is about itself, an attribute about the object that has it, a spatial concept about the two that it
-    relates, and a style about none. The same attribute twice is about two objects, in the order of their ids.
-    """
+    """Bind each concept to the ids of its objects; an attribute that is there twice is about two objects."""
     # Equal concepts share an iterator, so that the second goes on where the first stopped.
     candidates = {concept: _candidate_ids(concept, concepts, binding) for concept in concepts}
     bound = []
@@ -288,7 +274,15 @@ def _candidate_ids(concept: Concept, concepts: Sequence[Concept], binding: Bindi
     elif category == "spatial":
         for relation in binding.relations:
             if relation.name == value:
-                yield _relation_ids(relation, len(binding.objects))
+                first, second = relation.first, relation.second
+                if first is None or second is None:
+                    raise BindingError(f"the relation {value!r} is still open: say which two objects it is about")
+                if first == second or not {first, second} <= set(range(1, len(binding.objects) + 1)):
+                    raise BindingError(
+                        f"the relation {value!r} is between {first} and {second}, which are not two of "
+                        f"{len(binding.objects)} objects"
+                    )
+                yield first, second
     else:
         drawn = sum(listed.category == "object" for listed in concepts)  # those that were added come after them
         for number, obj in enumerate(binding.objects[:drawn], 1):
@@ -296,12 +290,109 @@ def _candidate_ids(concept: Concept, concepts: Sequence[Concept], binding: Bindi
                 yield (number,)
 
 
-def _relation_ids(relation: SpatialRelation, objects: int) -> tuple[int, int]:
-    first, second = relation.first, relation.second
-    if first is None or second is None:
-        raise BindingError(f"the relation {relation.name!r} is still open: say which two objects it is about")
-    if first == second or not (1 <= first <= objects and 1 <= second <= objects):
-        raise BindingError(
-            f"the relation {relation.name!r} is between {first} and {second}, which are not two of {objects} objects"
+# --- fields in records
+#
+# `concepts` has the fields of `RequestedConcept`, `binding` the published JSON. `unasked`, only in items with that tag,
+# lists concepts without a question; `order`, only where questions have another order than their concepts, lists all.
+
+NEEDED: tuple[str, ...] = ("concepts",)
+OPTIONAL: tuple[str, ...] = ("binding", "unasked", "order")
+PROOF: tuple[str, ...] = ()
+SPEC: type = ConceptSpec
+
+_TEXTS = ("category", "value", "statement", "question")
+_NOT_EMPTY = ("category", "value", "question")  # published data have no statements
+
+
+def fields_of(spec: ConceptSpec, *, with_proof: bool) -> dict[str, Any]:
+    """Return the fields of a spec."""
+    fields: dict[str, Any] = {
+        "concepts": [{**asdict(requested), "objects": list(requested.objects)} for requested in spec.concepts]
+    }
+    if spec.binding is not None:
+        fields["binding"] = spec.binding.to_json()
+    for name, concepts in (("unasked", spec.unasked), ("order", spec.order)):
+        if concepts:
+            fields[name] = [concept._asdict() for concept in concepts]
+    return fields
+
+
+def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> ConceptSpec | None:
+    """Parse the spec of a record; on failure, report findings and return None."""
+    try:
+        return _parse_spec(record.fields, level, frozenset(tags))
+    except ValueError as error:
+        record.wrong(str(error))
+        return None
+
+
+def _parse_spec(fields: dict[str, Any], level: int, tags: frozenset[str]) -> ConceptSpec:
+    entries, unasked, order = fields["concepts"], fields.get("unasked", []), fields.get("order", [])
+    with_others = bool({NO_CONCEPT, UNKNOWN_CONCEPT} & tags)
+    if not isinstance(entries, list) or not all(_is_requested(entry, with_others) for entry in entries):
+        raise ValueError(f"concepts must be a list of objects with {', '.join(_TEXTS)} (texts) and objects (ids)")
+    if "unasked" in fields and not (NO_QUESTION in tags and unasked and _are_concepts(unasked, with_others)):
+        raise ValueError(
+            f"unasked must be a list of objects with category and value, in an item with the tag {NO_QUESTION}"
         )
-    return first, second
+    if "order" in fields and not _are_concepts(order, with_others):
+        raise ValueError("order must be a list of objects with category and value")
+    spec = known_spec({"concepts": entries, "unasked": unasked, "order": order})
+    unordered = replace(spec, order=()).drawn
+    if "order" in fields and (sorted(spec.order) != sorted(unordered) or spec.order == unordered):
+        raise ValueError(
+            "order must have all concepts, each as often as concepts and unasked, in another order than there"
+        )
+    if len(spec.concepts) != level + 1 and not {COUNTS_DIFFER, NO_QUESTION, NO_CONCEPT} & tags:
+        raise ValueError(f"the level is {level}, but there are {len(spec.concepts)} concepts: k + 1 are needed")
+    if "binding" not in fields:
+        return spec
+    try:
+        binding = Binding.from_json(fields["binding"])
+        bound = bound_concepts(spec.drawn, binding)
+    except BindingError as error:
+        raise ValueError(f"binding: {error}") from error
+    # The questions about equal concepts, such as two red things, stand in any order.
+    requested = (
+        BoundConcept(concept.concept, concept.objects) for concept in spec.concepts if concept.category != NO_CATEGORY
+    )
+    if not Counter(requested) <= Counter(bound):
+        raise ValueError("the objects of the concepts are not those of the binding: fix one of them")
+    return replace(spec, binding=binding)
+
+
+def known_spec(fields: dict[str, Any]) -> ConceptSpec:
+    """Build the spec from fields already known to be valid."""
+    requested = (RequestedConcept(**{**entry, "objects": tuple(entry["objects"])}) for entry in fields["concepts"])
+    binding = Binding.from_json(fields["binding"]) if "binding" in fields else None
+    unasked, order = (tuple(Concept(**entry) for entry in fields.get(name, ())) for name in ("unasked", "order"))
+    return ConceptSpec(tuple(requested), binding, unasked, order)
+
+
+def asked_text(spec: ConceptSpec) -> str:
+    """Return the fields of a spec as JSON text."""
+    return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)
+
+
+def _is_requested(entry: object, with_others: bool) -> bool:
+    if not isinstance(entry, dict) or set(entry) != {*_TEXTS, "objects"}:
+        return False
+    is_other = with_others and entry["category"] == NO_CATEGORY
+    return (
+        all(is_text(entry[name]) for name in _TEXTS)
+        and all(entry[name].strip() for name in _NOT_EMPTY if not (is_other and name == "value"))
+        and (is_other or entry["category"] in CATEGORIES)
+        and isinstance(entry["objects"], list)
+        and all(isinstance(number, int) and not isinstance(number, bool) and number > 0 for number in entry["objects"])
+    )
+
+
+def _are_concepts(entries: object, with_others: bool) -> bool:
+    categories = (*CATEGORIES, NO_CATEGORY) if with_others else CATEGORIES
+    return isinstance(entries, list) and all(
+        isinstance(entry, dict)
+        and set(entry) == {"category", "value"}
+        and all(is_text(text) and text.strip() for text in entry.values())
+        and entry["category"] in categories
+        for entry in entries
+    )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, median
 from typing import NamedTuple
 
-from formalimg.benchmarks.conceptmix.pools import load_pools
+from formalimg.benchmarks.conceptmix.pools import Pool, load_pools
 from formalimg.benchmarks.conceptmix.scores import (
     ConceptAnswer,
     MarkedImage,
@@ -58,8 +58,8 @@ class _Grouping(NamedTuple):
 
 
 def _find_difficulty(answer: ConceptAnswer) -> str:
-    pools = (pool for category, pool in load_pools().items() if category == answer.category)
-    return next((pool.difficulty(answer.value) or "" for pool in pools), "")
+    pool = dict[str, Pool](load_pools().items()).get(answer.category)
+    return (pool.difficulty(answer.value) or "") if pool else ""
 
 
 _BY_CATEGORY = _Grouping(("category",), lambda answer: (answer.category,))
@@ -77,32 +77,21 @@ _AVERAGED_NOTE = (
 )
 
 
-class _ImageAnswer(NamedTuple):
-    """An answer and the image it belongs to."""
-
-    image: MarkedImage
-    answer: ConceptAnswer
-
-
 def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun], rules: HowCounted) -> Table:
     """Return a table over images at k = 1, which have one object and one more concept."""
     answers = {
-        run.name: [
-            _ImageAnswer(image, answer)
-            for image in run.images
-            if image.level == 1 and (answer := image.one_more) is not None
-        ]
+        run.name: [(image, image.one_more) for image in run.images if image.level == 1 and image.one_more is not None]
         for run in runs
     }
     rates: dict[tuple[str, ...], dict[str, tuple[Rate, Rate]]] = {}
     for labels, run, group in _group_answers(answers, by):
-        shown_rate = _summarize_rate((Observation(image.item, 1, answer.shown) for image, answer in group), rules)
+        shown_rate = _summarize_rate((Observation(image.item, 1, answer.is_shown) for image, answer in group), rules)
         full = _summarize_rate((Observation(image.item, 1, image.passed) for image, _ in group), rules)
         rates.setdefault(labels, {})[run] = shown_rate, full
     rows = [
-        TableRow((*labels, *run_cell(run, runs), *_count_cells(full), Number.of(shown), Number.of(full)), run)
+        TableRow((*labels, *run_cell(run, runs), *_count_cells(pair[1]), *map(Number.of, pair)), run)
         for labels, by_run in rates.items()
-        for run, (shown, full) in by_run.items()
+        for run, pair in by_run.items()
     ]
     if by is _BY_CATEGORY:
         rows += _average_rows(rates, [run.name for run in runs])
@@ -127,10 +116,7 @@ def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedR
 def _average_rows(
     rates: Mapping[tuple[str, ...], Mapping[str, tuple[Rate, Rate]]], runs: Sequence[str]
 ) -> Iterator[TableRow]:
-    """Yield rows of means over runs for each category, and over categories for each run, where there are several.
-
-    A second object is no category of the authors' figure.
-    """
+    """Yield rows of means over runs for each category, and over categories for each run, where there are several."""
     # Only over the same runs or categories: others would not compare.
     if len(runs) > 1:
         for labels, by_run in rates.items():
@@ -160,12 +146,12 @@ def _average_row(labels: tuple[str, ...], pairs: Sequence[tuple[Rate, Rate]], ru
 
 def _answer_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun], rules: HowCounted) -> Table:
     """Return a table of how often concepts are shown, over all levels."""
-    answers = {
-        run.name: [_ImageAnswer(image, answer) for image in run.images for answer in image.answers] for run in runs
-    }
+    answers = {run.name: [(image, answer) for image in run.images for answer in image.answers] for run in runs}
     rows = []
     for labels, run, group in _group_answers(answers, by):
-        rate = _summarize_rate((Observation(image.item, image.level, answer.shown) for image, answer in group), rules)
+        rate = _summarize_rate(
+            (Observation(image.item, image.level, answer.is_shown) for image, answer in group), rules
+        )
         cells = (*labels, *run_cell(run, runs), *_count_cells(rate), rate.passed, Number.of(rate))
         rows.append(TableRow(cells, run))
     return table_of_rates(
@@ -187,13 +173,13 @@ def _answer_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun
 
 
 def _group_answers(
-    answers: Mapping[str, Sequence[_ImageAnswer]], by: _Grouping
-) -> Iterator[tuple[tuple[str, ...], str, list[_ImageAnswer]]]:
+    answers: Mapping[str, Sequence[tuple[MarkedImage, ConceptAnswer]]], by: _Grouping
+) -> Iterator[tuple[tuple[str, ...], str, list[tuple[MarkedImage, ConceptAnswer]]]]:
     """Yield labels, run and answers of each group, sorted by category, label and run."""
-    groups: dict[tuple[str, ...], dict[str, list[_ImageAnswer]]] = {}
+    groups: dict[tuple[str, ...], dict[str, list[tuple[MarkedImage, ConceptAnswer]]]] = {}
     for run, entries in answers.items():
         for entry in entries:
-            labels = by.labels(entry.answer)
+            labels = by.labels(entry[1])
             if labels is not None:
                 groups.setdefault(labels, {}).setdefault(run, []).append(entry)
     order: dict[str, int] = {category: index for index, category in enumerate(CATEGORIES)}
@@ -212,17 +198,12 @@ def _count_cells(rate: Rate) -> tuple[Cell, ...]:
     return rate.expected, Number(rate.scored, scored=rate.scored, expected=rate.expected)
 
 
-_PREMADE = "folder/"
+# fmt: off
 _PUBLISHED_SECONDS: Mapping[str, float] = {
-    "SD v1.4": 2.17,
-    "SDXL Turbo": 0.34,
-    "SD v2.1": 3.99,
-    "SDXL Base": 10.03,
-    "DeepFloyd IF XL v1": 18.69,
-    "DALL-E 3": 12.58,
-    "Playground v2.5": 10.17,
-    "PixArt alpha": 4.41,
+    "SD v1.4": 2.17, "SDXL Turbo": 0.34, "SD v2.1": 3.99, "SDXL Base": 10.03, "DeepFloyd IF XL v1": 18.69,
+    "DALL-E 3": 12.58, "Playground v2.5": 10.17, "PixArt alpha": 4.41,
 }
+# fmt: on
 """Seconds per image as printed in Table 7 of ConceptMix: on one NVIDIA A6000, DALL-E 3 by its server."""
 
 
@@ -232,7 +213,7 @@ def generation_seconds(runs: Sequence[SeenRun], rules: HowCounted) -> Table:
     rows: list[TableRow] = []
     for run in runs:
         seconds = run.record.image_seconds()
-        premade = run.record.manifest.model.name.startswith(_PREMADE)
+        premade = run.record.manifest.model.name.startswith("folder/")
         if by_folder[run.record.folder] is run and seconds and not premade:
             interval = mean_interval(seconds, rules.confidence)
             bounds = None if interval is None else Interval(max(0.0, interval.low), interval.high)
@@ -250,9 +231,7 @@ def generation_seconds(runs: Sequence[SeenRun], rules: HowCounted) -> Table:
         (
             Column("run"),
             Column("images", "count"),
-            Column("mean", "number"),
-            Column("median", "number"),
-            Column("total", "decimal"),
+            *(Column("mean", "number"), Column("median", "number"), Column("total", "decimal")),
         ),
         tuple(rows),
         (

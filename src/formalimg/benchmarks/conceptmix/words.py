@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 from formalimg.benchmarks.conceptmix.spec import ATTRIBUTES, Binding, Category
 
@@ -17,8 +17,7 @@ from formalimg.benchmarks.conceptmix.spec import ATTRIBUTES, Binding, Category
 @cache
 def word_tables() -> dict[str, Any]:
     """Return the tables of words.toml."""
-    text = (files("formalimg.benchmarks.conceptmix") / "words.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads((files(__package__) / "words.toml").read_text(encoding="utf-8"))
 
 
 def lexicon_entry(category: Category, value: str) -> dict[str, Any]:
@@ -34,8 +33,7 @@ def is_person(item: str) -> bool:
 
 def converse_of(relation: str) -> str | None:
     """Return the converse of a relation, or None if it has no name."""
-    converse = lexicon_entry("spatial", relation).get("converse")
-    return None if converse is None else str(converse)
+    return lexicon_entry("spatial", relation).get("converse")
 
 
 def function_words(group: str) -> frozenset[str]:
@@ -120,23 +118,13 @@ def singular_of(item: str) -> str:
     return str(lexicon_entry("object", item).get("one", item))
 
 
-class NounForms(NamedTuple):
-    """The nouns for an object: singular, plural, and alternative names."""
-
-    one: tuple[str, ...]
-    many: tuple[str, ...]
-    also: tuple[str, ...]
-
-
-def noun_forms(item: str) -> NounForms:
-    """Return all noun forms of an object, including variants that other writers use."""
+def noun_forms(item: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the singular, plural and alternative names of an object, including variants that other writers use."""
     entry = lexicon_entry("object", item)
     synonyms = entry.get("said", ())
-    return NounForms(
-        one=(item, singular_of(item), *(text for text in synonyms if not text.endswith("s"))),
-        many=(plural_of(item), *(text for text in synonyms if text.endswith("s"))),
-        also=tuple(entry.get("also", ())),
-    )
+    singular = (item, singular_of(item), *(text for text in synonyms if not text.endswith("s")))
+    plural = (plural_of(item), *(text for text in synonyms if text.endswith("s")))
+    return singular, plural, tuple(entry.get("also", ()))
 
 
 def with_article(item: str) -> str:
@@ -165,12 +153,9 @@ def with_a(phrase: str) -> str:
 
 def number_word(number: str) -> str:
     """Return a number as a word, "three" for 3, or as digits if it is large."""
-    number_words = word_tables()["counts"]
-    return (
-        str(number_words[int(number)])
-        if number.isascii() and number.isdigit() and int(number) < len(number_words)
-        else number
-    )
+    words = word_tables()["counts"]
+    is_small = number.isascii() and number.isdigit() and int(number) < len(words)
+    return str(words[int(number)]) if is_small else number
 
 
 def join_list(phrases: Sequence[str]) -> str:
@@ -253,15 +238,14 @@ class ObjectPhrase:
         self, *, after: Category | None = None, without: Collection[Category] = (), another: bool = False
     ) -> str:
         """Return the noun phrase for the first mention of the object."""
-        shown_adjectives = [adjective for adjective in self.adjectives if adjective.category not in without]
-        before = [
-            adjective.before for adjective in shown_adjectives if adjective.before and adjective.category != after
-        ]
-        behind = [
-            adjective.after
-            for adjective in shown_adjectives
-            if adjective.after and (adjective.category == after or not adjective.before)
-        ]
+        before, behind = [], []
+        for adjective in self.adjectives:
+            if adjective.category in without:
+                continue
+            if adjective.before and adjective.category != after:
+                before.append(adjective.before)
+            elif adjective.after:
+                behind.append(adjective.after)
         text = " ".join([*before, self.noun, *([join_list(behind)] if behind else [])])
         if self.count is not None:
             return f"{self.count} {text}"
@@ -289,7 +273,13 @@ def _attribute_phrase(category: Category, value: str, item: str, plural: bool) -
     entry = lexicon_entry(category, value)
     rank = _AFTER_COLOR if entry.get("late") else _ATTRIBUTE_ORDER.index(category)
     if category == "color":
-        return _color_phrase(value, item, rank)
+        colored = {kind: text.format(color=value) for kind, text in word_tables()["colored"].items()}
+        if is_person(item):
+            return AttributePhrase(
+                category, value, None, colored["people"], colored["people"], colored["question"], rank
+            )
+        if lexicon_entry("object", item).get("color") == "behind" or value == item:
+            return AttributePhrase(category, value, None, colored["behind"], value, value, rank)
     if category == "shape":
         like = f"shaped like {plural_of(value) if plural else with_a(value)}"
         return AttributePhrase(category, value, entry.get("before", f"{value}-shaped"), like, like, like, rank)
@@ -298,12 +288,3 @@ def _attribute_phrase(category: Category, value: str, item: str, plural: bool) -
         textured = f"with {with_a(value)} texture"
         return AttributePhrase(category, value, entry.get("before"), entry.get("after", textured), being, being, rank)
     return AttributePhrase(category, value, value, None, value, value, rank)
-
-
-def _color_phrase(value: str, item: str, rank: int) -> AttributePhrase:
-    texts = {kind: text.format(color=value) for kind, text in word_tables()["colored"].items()}
-    if is_person(item):
-        return AttributePhrase("color", value, None, texts["people"], texts["people"], texts["question"], rank)
-    if lexicon_entry("object", item).get("color") == "behind" or value == item:
-        return AttributePhrase("color", value, None, texts["behind"], value, value, rank)
-    return AttributePhrase("color", value, value, None, value, value, rank)

@@ -42,7 +42,7 @@ def _category_rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun]) -> l
     parts: Counter[int] = Counter()
     for judged in run.record.judged():
         level, verdict = judged.outcome.level, judged.verdict
-        forms.setdefault(level, Counter())[_judged_form(items[judged.outcome.item].spec)] += 1
+        forms.setdefault(level, Counter())[_describe_judging(items[judged.outcome.item].spec)] += 1
         if isinstance(verdict, Unscored):
             reasons.setdefault(level, Counter())[verdict.detail or verdict.reason] += 1
         elif isinstance(verdict, Verdict):
@@ -64,7 +64,7 @@ def _category_rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun]) -> l
     ]
 
 
-def _judged_form(spec: object) -> str:
+def _describe_judging(spec: object) -> str:
     if not isinstance(spec, QuestionSpec) or (spec.formula is None and not spec.questions):
         return "nothing"
     if spec.formula is not None:

@@ -31,6 +31,7 @@ from formalimg.logic.syntax import (
     Variable,
     atoms,
     children,
+    map_children,
     subformulas,
 )
 from formalimg.logic.variables import free_variables
@@ -111,18 +112,9 @@ def hoist_conjuncts(formula: Formula) -> Formula:
             if bound:
                 free.append(Exists(variable, bound[0] if len(bound) == 1 else And(tuple(bound))))
             return free[0] if len(free) == 1 else And(tuple(free))
-        case Forall(variable, body):
-            return Forall(variable, hoist_conjuncts(body))
-        case And(parts):
-            return And(tuple(map(hoist_conjuncts, parts)))
-        case Or(parts):
-            return Or(tuple(map(hoist_conjuncts, parts)))
-        case Not(part):
-            return Not(hoist_conjuncts(part))
-        case Implies(first, second):
-            return Implies(hoist_conjuncts(first), hoist_conjuncts(second))
-        case _:
+        case Iff():
             return formula
+    return map_children(formula, hoist_conjuncts)
 
 
 def plain_scene(objects: object) -> Scene | None:

@@ -9,8 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from formalimg.benchmarks.geneval.rule import official_verdict
 
-__all__ = [
-    "official_verdict",
-]
+__all__ = ["official_verdict"]
 
 __getattr__, __dir__ = lazy_exports(__name__)

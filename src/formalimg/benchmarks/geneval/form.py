@@ -1,7 +1,4 @@
-"""Serialization of GenEval specs: the published metadata, and the item fields of our own format.
-
-`task`, `include` and `exclude` of an item are `tag`, `include` and `exclude` of the published line.
-"""
+"""Serialization of GenEval specs: the published metadata, and the item fields of our own format."""
 
 from __future__ import annotations
 

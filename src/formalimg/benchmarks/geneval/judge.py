@@ -1,7 +1,4 @@
-"""The object judge: a grounder detects objects, and a box rule or a formula decides.
-
-All profiles go by one grounding, so that they can be compared item by item; the verdict is that of the chosen one.
-"""
+"""The object judge: a grounder detects objects, and a box rule or a formula decides; all profiles share the boxes."""
 
 from __future__ import annotations
 

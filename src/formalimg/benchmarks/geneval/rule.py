@@ -1,8 +1,4 @@
-"""The authors' rule for detections: the verdict on an image and the reasons for failure.
-
-Two variants: the rule of the paper, and the strict one that trainers use as a reward (flow_grpo), in which a class must
-have exactly the number of boxes, with its graded score. `docs/reference/suites/geneval.md` states both.
-"""
+"""The authors' rule for detections, as in the paper and as trainers use it (flow_grpo): verdicts and reasons."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ _SAME_PLACE = 1e-3
 _DIRECTION = 0.5
 
 
-class DetectedBox(NamedTuple):
+class RuleBox(NamedTuple):
     """A detected box in pixels, with its confidence and colour."""
 
     box: tuple[float, float, float, float]
@@ -106,11 +102,11 @@ def relations_between(box: Sequence[float], target: Sequence[float]) -> tuple[st
 class _RuleRun:
     """A single evaluation of the rule, collecting checks and rewards."""
 
-    def __init__(self, spec: ObjectSpec, detected: Mapping[str, Sequence[DetectedBox]], strict: bool) -> None:
+    def __init__(self, spec: ObjectSpec, detected: Mapping[str, Sequence[RuleBox]], strict: bool) -> None:
         self.checks: list[RuleCheck] = []
         self.rewards: list[float] = []
         self._strict = strict
-        groups: list[Sequence[DetectedBox] | None] = []
+        groups: list[Sequence[RuleBox] | None] = []
         for included in spec.include:
             boxes = detected[included.label]
             group = boxes if strict else boxes[: included.count]
@@ -140,7 +136,7 @@ class _RuleRun:
         self.checks.append(RuleCheck(f"{included.count} {included.label}", kind, (included.label,), enough, reason))
         return enough
 
-    def _check_color(self, included: IncludedObjects, group: Sequence[DetectedBox], matched: bool) -> bool:
+    def _check_color(self, included: IncludedObjects, group: Sequence[RuleBox], matched: bool) -> bool:
         words = (included.color, included.label)
         name = f"{included.color} {included.label}"
         if not matched:
@@ -159,9 +155,9 @@ class _RuleRun:
     def _check_position(
         self,
         included: IncludedObjects,
-        group: Sequence[DetectedBox],
+        group: Sequence[RuleBox],
         target: str,
-        targets: Sequence[DetectedBox] | None,
+        targets: Sequence[RuleBox] | None,
         matched: bool,
     ) -> bool:
         words = (included.relation, included.label, target)
@@ -181,7 +177,7 @@ class _RuleRun:
 
 
 def _find_misplaced(
-    included: IncludedObjects, group: Sequence[DetectedBox], targets: Sequence[DetectedBox], name: str
+    included: IncludedObjects, group: Sequence[RuleBox], targets: Sequence[RuleBox], name: str
 ) -> Iterator[str]:
     """Yield a reason for each pair of boxes that violates the relation."""
     for box in group:
@@ -193,7 +189,7 @@ def _find_misplaced(
 
 def confident_boxes(
     label: str, detections: Sequence[Mapping[str, Any]], threshold: float, scale: float = 1.0
-) -> list[DetectedBox]:
+) -> list[RuleBox]:
     """Return the boxes above a confidence, sorted by descending confidence; ties keep their input order."""
     boxes = []
     for detection in detections:
@@ -208,5 +204,5 @@ def confident_boxes(
                 f"a detection of {label!r} is malformed: give box (four numbers in pixels), score and color"
             )
         if score > threshold:
-            boxes.append(DetectedBox((left, top, right, bottom), score, None if color is None else str(color)))
+            boxes.append(RuleBox((left, top, right, bottom), score, None if color is None else str(color)))
     return sorted(boxes, key=lambda box: -box.score)

@@ -6,9 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from formalimg.benchmarks.geneval2.formulas import compare_answers, question_formula
 
-__all__ = [
-    "compare_answers",
-    "question_formula",
-]
+__all__ = ["compare_answers", "question_formula"]
 
 __getattr__, __dir__ = lazy_exports(__name__)

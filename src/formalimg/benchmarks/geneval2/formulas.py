@@ -42,7 +42,7 @@ _IRREGULAR = {"cookies": "cookie", "people": "person", "mice": "mouse", "knives"
 _HAVE_FORMULAS: tuple[DecidedBy, ...] = get_args(DecidedBy)[:3]
 
 
-def decided_by(question: GraphQuestion) -> DecidedBy:
+def evidence_needed(question: GraphQuestion) -> DecidedBy:
     """Return the information needed to decide a question, defaulting to "verbs" if it is not understood."""
     if question.expected in COUNT_WORDS or _ANY.fullmatch(question.question):
         return "boxes"
@@ -63,7 +63,7 @@ def question_formula(question: GraphQuestion) -> Formula | None:
     if question.expected in COUNT_WORDS and (match := _HOW_MANY.fullmatch(text)):
         number = COUNT_WORDS.index(question.expected)
         return parse(f"(exactly {number} ?x (Is ?x '{find_singular(match['things'])}'))")
-    if question.expected != "yes" or decided_by(question) not in _HAVE_FORMULAS:
+    if question.expected != "yes" or evidence_needed(question) not in _HAVE_FORMULAS:
         return None
     if match := _ANY.fullmatch(text):
         return parse(f"(exists ?x (Is ?x '{find_singular(match['things'])}'))")
@@ -114,10 +114,7 @@ class ComparedAnswer(NamedTuple):
 
 
 def compare_answers(
-    item: Item[QuestionSpec],
-    scene: World,
-    judged: Mapping[str, bool] | None = None,
-    unknown: Collection[str] = (),
+    item: Item[QuestionSpec], scene: World, judged: Mapping[str, bool] | None = None, unknown: Collection[str] = ()
 ) -> tuple[ComparedAnswer, ...]:
     """Answer the questions of an item by logic and pair them with a judge's answers.
 

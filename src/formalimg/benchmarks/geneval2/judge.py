@@ -1,8 +1,4 @@
-"""The GenEval 2 judge: one-word answers, scored by the probability of the expected answer.
-
-This is Soft-TIFA. With a grounder, boxes and logic answer as well where they can. That changes no verdict: it is stored
-beside the words.
-"""
+"""The GenEval 2 judge (Soft-TIFA): one-word answers, scored by the probability of the expected answer."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Question-graph files: the published benchmarks' formats, recognized by their fields, and generic tables.
-
-A format says only what differs from `graph_files.py`, which reads all others by generic names: the fields by which its
-files are known, the rule of its scores, and its records under the names of `FIELD_NAMES`.
-"""
+"""Question-graph files: published formats, recognized by their fields, and generic tables (`graph_files.py`)."""
 
 from __future__ import annotations
 

@@ -78,10 +78,7 @@ class QuestionSpec:
         return replace(self, questions=questions, zeroing=zeroing)
 
     def failed_parents(self, met: Mapping[str, bool]) -> dict[str, str]:
-        """Map each question that fails because of a parent to that parent.
-
-        `met` states whether each answer is the expected one; questions that were not asked may be missing.
-        """
+        """Map each question that fails because of a parent to it; `met` may lack questions that were not asked."""
         by_id = {question.id: question for question in self.questions}
         failed_by: dict[str, str | None] = {}
 

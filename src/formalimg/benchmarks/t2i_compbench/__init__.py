@@ -10,10 +10,6 @@ if TYPE_CHECKING:
     from formalimg.benchmarks.t2i_compbench.composition import find_noun_phrases, translated_shares
     from formalimg.benchmarks.t2i_compbench.rule import official_verdict
 
-__all__ = [
-    "find_noun_phrases",
-    "official_verdict",
-    "translated_shares",
-]
+__all__ = ["find_noun_phrases", "official_verdict", "translated_shares"]
 
 __getattr__, __dir__ = lazy_exports(__name__)

@@ -1,7 +1,4 @@
-"""The composition judge: a chat model checks noun phrases, and a grounder's boxes decide positions and counts.
-
-The profiles of an image that go by boxes are all computed from one grounding; the verdict is that of the chosen one.
-"""
+"""The composition judge: a chat model checks noun phrases, and a grounder's boxes decide positions and counts."""
 
 from __future__ import annotations
 
@@ -52,10 +49,7 @@ _VERSION = 1  # The version of the rules from answers and groundings to verdicts
 
 
 class PublishedPhraseJudge(WordJudge):
-    """A judge that asks a chat model about each noun phrase, as the paper's authors query BLIP.
-
-    As `WordJudge`, but `p_yes` is the probability of yes among yes and no.
-    """
+    """Judge that asks a chat model about each noun phrase; `p_yes` is the probability of yes among yes and no."""
 
     prompt_folder = Path(__file__).parent / "prompts"
     prompt = "published-phrase-judge"

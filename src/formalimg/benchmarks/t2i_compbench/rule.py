@@ -1,8 +1,4 @@
-"""Scoring rules of T2I-CompBench: probabilities of noun phrases, and positions and counts of boxes.
-
-Pure functions on what a prompt asks for and what a model saw. `as_code` follows the published code where it does
-something else than the paper says; `docs/reference/suites/t2i-compbench.md` lists these places.
-"""
+"""Scoring rules of T2I-CompBench on noun phrases and boxes; `as_code` follows the published code where it differs."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from formalimg.benchmarks.geneval.rule import DetectedBox, confident_boxes
+from formalimg.benchmarks.geneval.rule import RuleBox, confident_boxes
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.benchmarks.t2i_compbench.composition import (
     COMPOSITION_TASKS,
@@ -155,11 +151,11 @@ def position_score(relation: Relation, first: Sequence[float], second: Sequence[
 
 
 def _spatial_verdict(
-    placed: PlacedObjects, boxes: Mapping[str, Sequence[DetectedBox]], as_code: bool
+    placed: PlacedObjects, boxes: Mapping[str, Sequence[RuleBox]], as_code: bool
 ) -> CompositionVerdict:
     words = (placed.first, placed.second)
     labels = [find_class(word, counting=False) for word in words]
-    detected: list[DetectedBox | None] = [next(iter(boxes.get(label, ())), None) for label in labels]
+    detected: list[RuleBox | None] = [next(iter(boxes.get(label, ())), None) for label in labels]
     same = labels[0] == labels[1] and not as_code
     if same:  # two things of one class are two boxes; the published code takes one box for both
         detected[1] = next(iter(boxes.get(labels[1], ())[1:]), None)
@@ -181,10 +177,7 @@ def _spatial_verdict(
 
 
 def _numeracy_verdict(
-    spec: QuestionSpec,
-    counted: Sequence[CountedObject],
-    boxes: Mapping[str, Sequence[DetectedBox]],
-    as_code: bool,
+    spec: QuestionSpec, counted: Sequence[CountedObject], boxes: Mapping[str, Sequence[RuleBox]], as_code: bool
 ) -> CompositionVerdict:
     names = iter(question.question for question in spec.questions if question.category in (OBJECT, COUNT))
     numbers = {label: len(_drop_duplicates(detected)) for label, detected in boxes.items() if detected}
@@ -205,9 +198,9 @@ def _numeracy_verdict(
     return CompositionVerdict(all(check.score == 1 for check in checks), score, tuple(checks))
 
 
-def _drop_duplicates(boxes: Sequence[DetectedBox]) -> list[DetectedBox]:
+def _drop_duplicates(boxes: Sequence[RuleBox]) -> list[RuleBox]:
     """Remove boxes that almost coincide with, contain, or lie within a box of higher confidence."""
-    distinct: list[DetectedBox] = []
+    distinct: list[RuleBox] = []
     for box in boxes:
         if not any(_is_same(box.box, better.box) for better in distinct):
             distinct.append(box)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,15 +11,17 @@ from typing import NamedTuple
 
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.rater_agreement import natural_sort
+from formalimg.human_eval.agreement.rating_files import natural_sort
 from formalimg.human_eval.agreement.study_tables import (
     RaterAttentionSummary,
+    Row,
     attention_table,
     build_headline,
     build_table,
     by_level,
     count_columns,
     figure_row,
+    figure_rows,
     format_percent,
     interval_note,
     number,
@@ -26,7 +29,6 @@ from formalimg.human_eval.agreement.study_tables import (
 from formalimg.judges.boxes import MIN_OVERLAP, Match, match_objects
 from formalimg.reports.tables.format import NOTHING, count_noun, format_value
 from formalimg.reports.tables.model import Cell, Column, Placement
-from formalimg.scenes.objects import SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.stats.agreement import consistency
 from formalimg.stats.bootstrap import Estimate
@@ -35,25 +37,15 @@ from formalimg.types import Table
 
 
 class BoxCorrection(NamedTuple):
-    """The boxes of an image as corrected by one rater.
+    """The boxes of an image as corrected by one rater."""
 
-    Attributes:
-        run: the run that the image is in.
-        item: the item.
-        sample: which of the item's images, from 0.
-        level: the item's level.
-        rater: the rater.
-        found: the boxes of the grounder; None if it gave none.
-        corrected: the boxes of this rater.
-    """
-
-    run: str
-    item: str
-    sample: int
-    level: int
-    rater: str
-    found: Scene | None
-    corrected: Scene
+    run: str  # the run that the image is in
+    item: str  # the item
+    sample: int  # which of the item's images, from 0
+    level: int  # the item's level
+    rater: str  # the rater
+    found: Scene | None  # the boxes of the grounder; None if it gave none
+    corrected: Scene  # the boxes of this rater
 
     @property
     def image(self) -> tuple[str, str, int]:
@@ -129,11 +121,12 @@ class _ComparedBoxes(NamedTuple):
     matches: Sequence[Match]
 
     def of_class(self, label: str) -> _ComparedBoxes:
-        return self._replace(
-            correction=self.correction._replace(corrected=_select_class(self.correction.corrected, label)),
-            found=_select_class(self.found, label),
-            matches=[pair for pair in self.matches if pair.truth.label == label],
+        truth, found = (
+            Scene.of([obj for obj in scene.objects if obj.label == label])
+            for scene in (self.correction.corrected, self.found)
         )
+        matches = [pair for pair in self.matches if pair.truth.label == label]
+        return _ComparedBoxes(self.correction._replace(corrected=truth), found, matches)
 
 
 def study_boxes(
@@ -144,10 +137,7 @@ def study_boxes(
     iou: float = MIN_OVERLAP,
     confidence: float = 0.95,
 ) -> BoxStudy:
-    """Measure a grounder against boxes that raters corrected.
-
-    Where several raters corrected an image, each correction is the ground truth in turn, and all of them are counted.
-    `between` is the agreement of the raters: no grounder can be expected to agree better with them.
+    """Measure a grounder against boxes that raters corrected, each correction of an image in turn.
 
     Args:
         corrections: the corrections.
@@ -158,10 +148,9 @@ def study_boxes(
     """
     if not corrections:
         raise FormalimgError("no rater has corrected boxes yet: collect ratings first")
-    keys = [(correction.image, correction.rater) for correction in corrections]
-    duplicate = next((key for key in keys if keys.count(key) > 1), None) if len({*keys}) < len(keys) else None
-    if duplicate is not None:
-        (run, item, sample), rater = duplicate
+    keys = Counter((correction.image, correction.rater) for correction in corrections)
+    (((run, item, sample), rater), count), *_ = keys.most_common(1)
+    if count > 1:
         raise FormalimgError(f"{rater} corrects item {item}, sample {sample}, of {run} twice: keep one correction")
     compared = [
         _ComparedBoxes(correction, scene, match_objects(correction.corrected, scene, iou))
@@ -172,6 +161,8 @@ def study_boxes(
     def measure(chosen: Iterable[_ComparedBoxes]) -> BoxAccuracy:
         return _measure_boxes(list(chosen), confidence)
 
+    levels = sorted({correction.level for correction in corrections})
+    runs = sorted({correction.run for correction in corrections})
     raters = natural_sort(correction.rater for correction in corrections)
     scenes = (scene for boxes in compared for scene in (boxes.correction.corrected, boxes.found))
     labels = sorted({obj.label for scene in scenes for obj in scene.objects})
@@ -188,14 +179,8 @@ def study_boxes(
         sum(correction.found is None for correction in corrections),
         sum(_is_unchanged(correction) for correction in corrections),
         measure(compared),
-        {
-            level: measure(boxes for boxes in compared if boxes.correction.level == level)
-            for level in sorted({correction.level for correction in corrections})
-        },
-        {
-            run: measure(boxes for boxes in compared if boxes.correction.run == run)
-            for run in sorted({correction.run for correction in corrections})
-        },
+        {level: measure(boxes for boxes in compared if boxes.correction.level == level) for level in levels},
+        {run: measure(boxes for boxes in compared if boxes.correction.run == run) for run in runs},
         dict(sorted(by_class.items(), key=lambda pair: (pair[1].f1.value or 0.0, pair[0]))),
         between,
         fsum(f1s) / len(f1s) if f1s else None,
@@ -210,15 +195,16 @@ def _measure_boxes(compared: Sequence[_ComparedBoxes], confidence: float) -> Box
     result = detection(counts, items=[boxes.correction.image for boxes in compared], confidence=confidence)
     totals = result.counts
     attributes = dict(_compare_attributes(compared, confidence))
-    return BoxAccuracy(
-        totals.objects, totals.found, totals.matched, result.precision, result.recall, result.f1, attributes
-    )
+    shares = (result.precision, result.recall, result.f1)
+    return BoxAccuracy(totals.objects, totals.found, totals.matched, *shares, attributes)
 
 
 def _compare_attributes(compared: Sequence[_ComparedBoxes], confidence: float) -> Iterator[tuple[str, Proportion]]:
     matches = [(boxes.correction.image, pair) for boxes in compared for pair in boxes.matches]
     for kind in _ATTRIBUTES:
-        values = [(_attribute_values(pair.truth, kind), _attribute_values(pair.found, kind)) for _, pair in matches]
+        values = [
+            ({*pair.truth.values(kind)} - {"other"}, {*pair.found.values(kind)} - {"other"}) for _, pair in matches
+        ]
         if kind == "color" or any(truth or value for truth, value in values):
             share = consistency(
                 [(truth == found, True) for truth, found in values],
@@ -226,10 +212,6 @@ def _compare_attributes(compared: Sequence[_ComparedBoxes], confidence: float) -
                 confidence=confidence,
             )
             yield kind, Proportion(share.equal, share.n, share.value, share.interval)
-
-
-def _attribute_values(obj: SceneObject, kind: str) -> set[str]:
-    return {*obj.values(kind)} - {"other"}
 
 
 def _compare_raters(
@@ -249,10 +231,6 @@ def _compare_raters(
     lower = {(second, first): pair._replace(one=pair.other, other=pair.one) for (first, second), pair in upper.items()}
     matrix = upper | lower
     return {rater: {second: matrix[rater, second] for second in raters if second != rater} for rater in raters}
-
-
-def _select_class(scene: Scene, label: str) -> Scene:
-    return Scene.of([obj for obj in scene.objects if obj.label == label])
 
 
 def _is_unchanged(correction: BoxCorrection) -> bool:
@@ -277,11 +255,7 @@ def box_study_tables(study: BoxStudy) -> Iterator[Table]:
     ]
     note = f"Boxes match if they overlap by {study.iou:g} or more. Intervals are {100 * study.confidence:g} %."
     yield build_headline("Grounder and raters", note, rows)
-    parts = {
-        **dict(by_level(study.by_level, level)),
-        **(study.by_run if len(study.by_run) > 1 else {}),
-        "all": overall,
-    }
+    parts = {**dict(by_level(study.by_level, level)), **(study.by_run if len(study.by_run) > 1 else {}), "all": overall}
     title = "Boxes: found and corrected"
     yield _build_accuracy_table(title, f"{_describe_study(study)} In percent, {intervals}.", parts, "result")
     classes = dict(list(study.by_class.items())[:_MAX_CLASSES])
@@ -333,22 +307,17 @@ def _build_accuracy_table(
     return build_table(title, note, ("", *columns, *count_columns("objects", "found", "right")), rows, placement)
 
 
-def box_study_rows(study: BoxStudy) -> Iterator[dict[str, object]]:
+def box_study_rows(study: BoxStudy) -> Iterator[Row]:
     """Yield the CSV rows of a box study, including all classes."""
-    parts: list[tuple[dict[str, object], BoxAccuracy]] = [({}, study.overall)]
+    parts: list[tuple[Row, BoxAccuracy]] = [({}, study.overall)]
     for column, accuracies in (("level", study.by_level), ("run", study.by_run), ("kind", study.by_class)):
         parts += [({column: name}, boxes) for name, boxes in accuracies.items()]
     for part, boxes in parts:
-        shares: dict[str, Proportion | Estimate] = {
-            "precision": boxes.precision,
-            "recall": boxes.recall,
-            "F1": boxes.f1,
-        }
-        shares |= {f"{kind} accuracy": share for kind, share in boxes.attributes.items()}
-        for name, share in shares.items():
-            yield figure_row(name, share, of="boxes", **part)
+        shares = (("precision", "precision", ""), ("recall", "recall", ""), ("F1", "f1", ""))
+        yield from figure_rows(boxes, shares, of="boxes", **part)
+        for kind, share in boxes.attributes.items():
+            yield figure_row(f"{kind} accuracy", share, of="boxes", **part)
     for first, second in combinations(study.raters, 2):
         pair = study.between[first][second]
-        names = {"figure": "F1 of two people", "of": "boxes", "first": first, "second": second}
-        yield {**names, "value": pair.f1, "n": pair.images}
-    yield {"figure": "mean F1 of two people", "of": "boxes", "value": study.between_mean}
+        yield figure_row("F1 of two people", pair.f1, of="boxes", first=first, second=second, n=pair.images)
+    yield figure_row("mean F1 of two people", study.between_mean, of="boxes")

@@ -160,14 +160,6 @@ def _note_unlabelled(images: int, reason: str) -> tuple[str, ...]:
     return (f"{images:,} rated image{'s' * (images != 1)} without a label: {reason}.",) if images else ()
 
 
-class _LabelRow(NamedTuple):
-    run: str
-    image: ImageName
-    rater: str
-    yes: bool
-    line: int
-
-
 def read_image_labels(path: str | Path, runs: Sequence[StoredRun]) -> dict[Path, RunLabels]:
     """Read image labels from a CSV file, keyed by resolved run folder.
 
@@ -181,19 +173,21 @@ def read_image_labels(path: str | Path, runs: Sequence[StoredRun]) -> dict[Path,
     votes: dict[Path, dict[ImageName, dict[str, bool]]] = {}
     unknown: list[RowIssue] = []
     images = {run.folder: {ImageName(image.item, image.sample) for image in run.outcomes()} for run in runs}
-    for row in file.rows:
+    for name, image, rater, yes, line in file.rows:
         try:
-            run = _find_run_of_row(row, runs)
-            if row.image not in images[run.folder]:
-                raise UnmatchedRowError(f"{run.folder.name} has no sample {row.image.sample} of item {row.image.item}")
+            if not name and len(runs) > 1:
+                raise UnmatchedRowError("the labelled run is not named: add a column run with the names of the folders")
+            run = find_run(name, runs) if name else runs[0]
+            if image not in images[run.folder]:
+                raise UnmatchedRowError(f"{run.folder.name} has no sample {image.sample} of item {image.item}")
         except UnmatchedRowError as error:
-            unknown.append(RowIssue(row.line, str(error)))
+            unknown.append(RowIssue(line, str(error)))
             continue
-        by_rater = votes.setdefault(run.folder.resolve(), {}).setdefault(row.image, {})
-        if row.rater in by_rater:
-            issues.append(RowIssue(row.line, f"item {row.image.item} is labelled twice: the first label counts"))
+        by_rater = votes.setdefault(run.folder.resolve(), {}).setdefault(image, {})
+        if rater in by_rater:
+            issues.append(RowIssue(line, f"item {image.item} is labelled twice: the first label counts"))
             continue
-        by_rater[row.rater] = row.yes
+        by_rater[rater] = yes
     if not votes:
         lines = format_issues([*issues, *unknown], str(path))
         raise FormalimgError(lines[0] if lines else f"{path} has no labels: write one line for each image")
@@ -231,17 +225,10 @@ def _note_unused_lines(issues: Sequence[RowIssue], path: str, reason: str) -> tu
     return (f"{lines} {'is' if len(issues) == 1 else 'are'} {reason}, the first: {format_issues(issues)[0]}.",)
 
 
-def _find_run_of_row(row: _LabelRow, runs: Sequence[StoredRun]) -> StoredRun:
-    if row.run:
-        return find_run(row.run, runs)
-    if len(runs) == 1:
-        return runs[0]
-    raise UnmatchedRowError("which run is labelled is not said: add a column run with the names of the folders")
-
-
-def _parse_label(cells: Mapping[str, str], line: int) -> _LabelRow:
+def _parse_label(cells: Mapping[str, str], line: int) -> tuple[str, ImageName, str, bool, int]:
+    """Return the run, image, rater and label of a row, and its line."""
     text = cells["label"].lower()
     if text not in (*_YES, *_NO):
         raise BadRowError(f"the label is {cells['label']!r}: write yes or no, 1 or 0, pass or fail")
     _, item, sample, _, rater = parse_subject({"model": "", **cells})
-    return _LabelRow(cells.get("run") or cells.get("model") or "", ImageName(item, sample), rater, text in _YES, line)
+    return cells.get("run") or cells.get("model") or "", ImageName(item, sample), rater, text in _YES, line

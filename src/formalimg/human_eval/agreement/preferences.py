@@ -10,7 +10,7 @@ from typing import NamedTuple
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rated_images import require_unique_names
-from formalimg.human_eval.agreement.rater_agreement import natural_sort
+from formalimg.human_eval.agreement.rating_files import natural_sort
 from formalimg.human_eval.agreement.study_tables import (
     RaterAttentionSummary,
     Row,

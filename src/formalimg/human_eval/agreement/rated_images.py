@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY, Answers, Case, CaseInfo, natural_sort
+from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY, Answers, Case, CaseInfo
 from formalimg.human_eval.agreement.rating_files import (
     Rating,
     RatingFile,
@@ -20,6 +20,7 @@ from formalimg.human_eval.agreement.rating_files import (
     Vote,
     VotesError,
     format_issues,
+    natural_sort,
 )
 from formalimg.runs.manifest import Identity
 from formalimg.runs.queries import ImageOutcome

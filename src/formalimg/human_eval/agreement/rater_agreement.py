@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
+from formalimg.human_eval.agreement.rating_files import natural_sort
 from formalimg.human_eval.agreement.study_tables import (
     Row,
-    answers_headline,
-    build_headline,
     build_table,
     count_columns,
     figure_row,
     figure_rows,
     format_estimate,
-    format_percent,
     number,
 )
-from formalimg.reports.tables.format import NOTHING, count_noun
+from formalimg.reports.tables.format import NOTHING
 from formalimg.reports.tables.model import Cell, Column
 from formalimg.stats.agreement import Consistency, MeanConsistency, consistency, consistency_matrix, mean_consistency
 from formalimg.stats.bootstrap import Estimate
 from formalimg.stats.correlation import Correlation, pearson, within_level_correlation
 from formalimg.stats.observations import Observation, Rate, Summary
-from formalimg.stats.precision_recall import Classification, classification, sensitivity_specificity
+from formalimg.stats.precision_recall import Classification, classification
 from formalimg.stats.ranking import RankAgreement, rank_agreement
 from formalimg.stats.reliability import Reliability, cronbach_alpha, krippendorff_alpha
 from formalimg.stats.summary import summarize
@@ -77,16 +74,6 @@ class CaseAnswers(NamedTuple):
     votes: int
     human: bool | None  # the raters' joint answer; None if undecided
     judge: bool | None  # the judge's answer; None if unscored
-
-
-def natural_sort(names: Iterable[str]) -> list[str]:
-    """Return the distinct names in natural order, with rater-2 before rater-10."""
-
-    def key(name: str) -> tuple[list[tuple[int, str]], str]:
-        parts = re.split(r"([0-9]+)", name)
-        return [(int(part), "") if part.isdecimal() else (0, part) for part in parts], name
-
-    return sorted(set(names), key=key)
 
 
 class CronbachAlpha(NamedTuple):
@@ -302,41 +289,6 @@ def _score_rater(
 
 
 _MAX_HEAD_LETTERS = 72  # So many letters of names fit side by side, in terminals and on paper
-
-
-def panel_headline(name: str, panel: Panel, joint: str, unit: str, confidence: float) -> Table:
-    """Return the headline comparing raters with the judge, or describing the raters alone if there is no judge."""
-    intervals = f"Intervals are {100 * confidence:g} %, for other items of the same kind."
-    if panel.with_judge.n:
-        cases = panel.case_answers
-        errors = sensitivity_specificity(
-            [(case.human, case.judge) for case in cases], items=[case.item for case in cases], confidence=confidence
-        )
-        return answers_headline(
-            f"Judge and raters: {name}",
-            intervals,
-            panel.with_judge,
-            errors,
-            panel.within_levels,
-            names=("judge", f"{joint} of raters"),
-            unit=unit,
-        )
-    mean = panel.human
-    shares = [
-        f"{run} " + (NOTHING if rate.value is None else f"{100 * rate.value:.1f} % of {rate.scored:,}")
-        for run, level, rate, *_ in panel.scores
-        if level is None
-    ]
-    alpha = format_estimate(panel.alpha, 2)
-    rows = [
-        (
-            "agreement",
-            f"two raters agree in {format_percent(mean)}, mean over {count_noun(mean.pairs, 'pair')} of raters",
-        ),
-        ("direction", f"{joint} of raters says yes to {', '.join(shares) or NOTHING}"),
-        ("reliability", NOTHING if alpha == NOTHING else f"alpha {alpha}"),
-    ]
-    return build_headline(f"Raters: {name}", f"No judge has judged these {unit}s. {intervals}", rows)
 
 
 _ACCURACY = {

@@ -28,6 +28,16 @@ _YES_NO = {"1": True, "yes": True, "0": False, "no": False}
 _NUMBER = re.compile(r"0*[01]?(\.[0-9]*)?", re.ASCII)
 
 
+def natural_sort(names: Iterable[str]) -> list[str]:
+    """Return the distinct names in natural order, with rater-2 before rater-10."""
+
+    def key(name: str) -> tuple[list[tuple[int, str]], str]:
+        parts = re.split(r"([0-9]+)", name)
+        return [(int(part), "") if part.isdecimal() else (0, part) for part in parts], name
+
+    return sorted(set(names), key=key)
+
+
 class Vote(NamedTuple):
     """One rater's answer to a question about an image."""
 
@@ -53,25 +63,15 @@ class Rating(NamedTuple):
 
 
 class LikertRating(NamedTuple):
-    """One rater's Likert rating of how well an image follows its prompt.
+    """One rater's Likert rating of how well an image follows its prompt."""
 
-    Attributes:
-        model: the model that made the image, or the name of its run folder.
-        item: the item.
-        sample: which of the item's images, from 0.
-        rater: who rates.
-        points: 1 to 5; None if the rating is still pending.
-        line: its line in its file; 0 if it comes from none.
-        cannot_tell: the rater cannot tell: no rating will come.
-    """
-
-    model: str
-    item: str
-    sample: int
-    rater: str
-    points: int | None
-    line: int = 0
-    cannot_tell: bool = False
+    model: str  # the model that made the image, or the name of its run folder
+    item: str  # the item
+    sample: int  # which of the item's images, from 0
+    rater: str  # who rates
+    points: int | None  # 1 to 5; None if the rating is still pending
+    line: int = 0  # its line in its file; 0 if it comes from none
+    cannot_tell: bool = False  # the rater cannot tell: no rating will come
 
 
 class RatingFileError(FormalimgError, ValueError):
@@ -87,11 +87,11 @@ class RatingFileError(FormalimgError, ValueError):
 
 
 class VotesError(RatingFileError):
-    """A vote file with invalid rows; `findings` has one line per kind of mistake."""
+    """A vote file with invalid rows."""
 
 
 class RatingsError(RatingFileError):
-    """A file of labels, scores or Likert ratings with invalid rows; `findings` has one line per kind of mistake."""
+    """A file of labels, scores or Likert ratings with invalid rows."""
 
 
 class BadRowError(Exception):
@@ -139,31 +139,24 @@ class RatingColumns(NamedTuple):
     value: str  # the column of the rating itself, such as vote
     others: tuple[str, ...] = ("model", "item", "sample", "question", "rater")  # image, question and rater
     must: tuple[str, ...] = ("model", "item", "rater")  # the required columns among the others
-    # whether rows of raters who cannot tell are parsed; else they are no ratings, and skipped
-    keeps_undecided: bool = False
+    keeps_undecided: bool = False  # whether rows of raters who cannot tell are parsed, and not skipped
 
     @property
     def all(self) -> tuple[str, ...]:
         """All columns that are read from the file."""
         return (*self.others, self.value)
 
-    @property
-    def required(self) -> tuple[str, ...]:
-        """The columns that must be present."""
-        return (*self.must, self.value)
-
 
 def read_votes(path: str | Path) -> list[Vote]:
-    """Read votes from a CSV file.
+    """Read votes from a CSV file with the columns model, item, sample, question, rater and vote.
 
-    Its first line names the columns: model, item, sample (default 0), question (missing, empty or `all`: does the
-    image as a whole match its prompt?), rater, and vote (1 or 0, yes or no). Other columns are ignored.
+    Without a sample it is the first image, without a question (or with `all`) the image as a whole.
     """
     return load_vote_file(path).require_valid(VotesError)
 
 
 def load_vote_file(path: str | Path) -> RatingFile[Vote]:
-    """Parse a CSV file of votes, with the columns of `read_votes`; invalid rows become issues."""
+    """Parse a CSV file of votes: 1 or 0, yes or no. Invalid rows become issues."""
 
     def parse(cells: Mapping[str, str], line: int) -> Vote:
         yes = None if cells["vote"].lower() == CANNOT_TELL else _parse_yes_no(cells, "vote")
@@ -173,27 +166,17 @@ def load_vote_file(path: str | Path) -> RatingFile[Vote]:
 
 
 def load_label_file(path: str | Path) -> RatingFile[Rating]:
-    """Parse a CSV file of labels of whether the main objects of factual images are recognisable.
-
-    Its first line names the columns: model, item, sample (default 0), rater (may be missing if each image has one
-    label), and label (1 or 0, yes or no). Other columns are ignored; invalid rows become issues.
-    """
+    """Parse a CSV file of labels of whether the main objects of factual images are recognisable: 1 or 0, yes or no."""
 
     def parse(cells: Mapping[str, str], line: int) -> Rating:
-        recognisable = _parse_yes_no(cells, "label")
-        return Rating(*parse_subject(cells), float(recognisable), line)
+        return Rating(*parse_subject(cells), float(_parse_yes_no(cells, "label")), line)
 
-    return read_rating_file(
-        path, RatingColumns("label", ("model", "item", "sample", "rater"), ("model", "item")), parse
-    )
+    columns = RatingColumns("label", ("model", "item", "sample", "rater"), ("model", "item"))
+    return read_rating_file(path, columns, parse)
 
 
 def load_score_file(path: str | Path) -> RatingFile[Rating]:
-    """Parse a CSV file of scores for images or for questions about them.
-
-    Its first line names the columns: model, item, sample (default 0), question (missing, empty or `all`: the image
-    as a whole), rater, and score (0 to 1). Other columns are ignored; invalid rows become issues.
-    """
+    """Parse a CSV file of scores from 0 to 1, for images or for questions about them."""
 
     def parse(cells: Mapping[str, str], line: int) -> Rating:
         text = cells["score"]
@@ -206,12 +189,7 @@ def load_score_file(path: str | Path) -> RatingFile[Rating]:
 
 
 def load_likert_file(path: str | Path) -> RatingFile[LikertRating]:
-    """Parse a CSV file of Likert ratings.
-
-    Its first line names the columns: model, item, sample (default 0), rater, and rating (1 to 5). A column question
-    may be there if it is empty or `all`: the image as a whole is rated. Other columns are ignored; invalid rows become
-    issues.
-    """
+    """Parse a CSV file of Likert ratings from 1 to 5, for images as a whole."""
 
     def parse(cells: Mapping[str, str], line: int) -> LikertRating:
         model, item, sample, question, rater = parse_subject(cells)
@@ -306,7 +284,7 @@ def _number_lines(reader: Any, issues: list[RowIssue]) -> Iterator[tuple[int, li
 
 def _parse_header(cells: Sequence[str], columns: RatingColumns) -> list[str]:
     header = [cell.strip().lower() for cell in cells]
-    missing = [column for column in columns.required if column not in header]
+    missing = [column for column in (*columns.must, columns.value) if column not in header]
     if missing:
         for mark, name in ((";", "semicolons"), ("\t", "tabs")):
             if mark in cells[0]:
@@ -326,10 +304,9 @@ def _parse_header(cells: Sequence[str], columns: RatingColumns) -> list[str]:
 def _cells_by_column(header: Sequence[str], cells: Sequence[str], columns: RatingColumns) -> dict[str, str]:
     if len(cells) != len(header):
         raise BadRowError(f"there are {len(cells)} cells for {len(header)} columns")
-    by_column = {
-        name: read_csv_cell(cell.strip()) for name, cell in zip(header, cells, strict=True) if name in columns.all
-    }
-    for column in columns.required:
+    pairs = zip(header, cells, strict=True)
+    by_column = {name: read_csv_cell(cell.strip()) for name, cell in pairs if name in columns.all}
+    for column in (*columns.must, columns.value):
         if not by_column[column]:
             raise BadRowError(f"{column} is empty")
     return by_column

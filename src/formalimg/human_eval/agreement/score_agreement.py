@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, fsum, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.human_eval.agreement.rater_agreement import (
@@ -16,13 +16,13 @@ from formalimg.human_eval.agreement.rater_agreement import (
     build_panel,
     cronbach_of_ratings,
     judge_accuracy_table,
-    natural_sort,
     pairwise_table,
     panel_rows,
     rank_rows,
     rank_table,
     reliability_table,
 )
+from formalimg.human_eval.agreement.rating_files import natural_sort
 from formalimg.human_eval.agreement.study_tables import (
     RaterAttentionSummary,
     Row,
@@ -49,15 +49,10 @@ from formalimg.stats.ranking import RankAgreement, rank_agreement
 from formalimg.stats.reliability import Reliability, krippendorff_alpha
 from formalimg.types import Table
 
-if TYPE_CHECKING:
-    pass
-
 NEAR = 0.125  # Scores that differ by no more than this are near each other
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
-_WIDTH = 0.05
-_BINS = 20
-_NOISE = 1e-9
+_WIDTH, _BINS, _NOISE, _MAX_BAR = 0.05, 20, 1e-9, 40
 
 
 class HistogramBin(NamedTuple):
@@ -126,17 +121,17 @@ def score_gap(pairs: Sequence[ScorePair], confidence: float = 0.95) -> ScoreGap:
 
 
 class JudgeScoreDifference(NamedTuple):
-    """The difference between the scores of two judges."""
+    """The difference between the scores of two judges; see `ScoreGap`."""
 
     n: int  # how many images both scored
     left_out: int  # how many only one of them scored, or neither
     first: float | None  # the mean scores of these images; None if there are none
     second: float | None
     difference: float | None  # the mean difference, first minus second
-    interval: Interval | None  # its normal interval, clustered by item; None where the spread is unknown
-    sd: float | None  # the standard deviation of the differences; None for fewer than two
-    near: Proportion  # how many differ by no more than 0.125, with its exact interval, clustered by item
-    r: Correlation  # Pearson's correlation of the scores
+    interval: Interval | None
+    sd: float | None
+    near: Proportion
+    r: Correlation
 
 
 def score_difference(
@@ -271,21 +266,21 @@ def _build_passing_panel(images: Sequence[ImageScores], confidence: float) -> Pa
     cases = {Case(image.run, image.item, image.sample, None): image for image in images if image.by_rater}
     if not cases:
         return None
+
+    def passes(score: float | None) -> bool | None:
+        return None if score is None else round(score, 9) >= PASS_THRESHOLD  # as the judge of scores rounds
+
     raters = natural_sort(rater for image in cases.values() for rater in image.by_rater)
     return build_panel(
         {
-            rater: {case: _passes(image.by_rater[rater]) for case, image in cases.items() if rater in image.by_rater}
+            rater: {case: passes(image.by_rater[rater]) for case, image in cases.items() if rater in image.by_rater}
             for rater in raters
         },
-        {case: _passes(image.human) for case, image in cases.items()},
-        {case: _passes(image.judge) for case, image in cases.items()},
+        {case: passes(image.human) for case, image in cases.items()},
+        {case: passes(image.judge) for case, image in cases.items()},
         {case: CaseInfo(image.level) for case, image in cases.items()},
         confidence,
     )
-
-
-def _passes(score: float | None) -> bool | None:
-    return None if score is None else round(score, 9) >= PASS_THRESHOLD  # as the judge of scores rounds
 
 
 def _rank_runs(images: Sequence[ImageScores], confidence: float) -> RankAgreement:
@@ -349,14 +344,17 @@ class HumanScoreStudy:
     ranks: RankAgreement  # for each level, the rank correlation of the runs' mean scores by raters and judge
     attention: RaterAttentionSummary | None = None  # progress and attention checks of the raters; None if unknown
 
-
-_MAX_BAR = 40
+    @property
+    def kinds(self) -> list[tuple[str, ScoreGaps]]:
+        """The gaps of images scored by question and as a whole, as far as there are any."""
+        kinds = (("questions, summed up", self.questions), ("whole images", self.whole))
+        return [(title, gaps) for title, gaps in kinds if gaps is not None]
 
 
 def score_study_tables(study: HumanScoreStudy) -> Iterator[Table]:
     """Yield the tables of score gaps, rater agreement, pass decisions and score distributions."""
     intervals = interval_note(study.confidence)
-    kinds = _list_kinds(study)
+    kinds = study.kinds
     for title, gaps in kinds[:1]:
         yield scores_headline(
             f"Judge and raters: {title}",
@@ -385,27 +383,20 @@ def score_study_tables(study: HumanScoreStudy) -> Iterator[Table]:
         yield _build_histogram_table(f"Distribution of differences: {title}", gaps.overall)
 
 
-def _list_kinds(study: HumanScoreStudy) -> list[tuple[str, ScoreGaps]]:
-    kinds = (("questions, summed up", study.questions), ("whole images", study.whole))
-    return [(title, gaps) for title, gaps in kinds if gaps is not None]
-
-
 def _describe_study(study: HumanScoreStudy) -> str:
     note = (
         f"{count_noun(study.scores, 'score')} by {count_noun(len(study.raters), 'rater')} of "
         f"{count_noun(study.images, 'image')}; the judge is {study.judge.name}, before any gate. Intervals are "
         f"{100 * study.confidence:g} %. Near: no more than {NEAR:g} apart, in percent."
     )
-    if study.profile == "official-code":
-        note += " Questions are summed up as in the published code."
-    if study.incomplete:
-        note += f" Not all questions scored by raters: {study.incomplete}."
-    for reason, images in study.unscored.items():
-        note += f" Unscored by the judge ({reason}): {images}."
-    if study.without_image:
-        note += f" Scores without an image: {'; '.join(study.without_image)}."
-    if study.not_rated:
-        note += f" Images without human scores: {study.not_rated}."
+    more = {
+        "Questions are summed up as in the published code": study.profile == "official-code",
+        f"Not all questions scored by raters: {study.incomplete}": study.incomplete,
+        **{f"Unscored by the judge ({reason}): {images}": images for reason, images in study.unscored.items()},
+        f"Scores without an image: {'; '.join(study.without_image)}": study.without_image,
+        f"Images without human scores: {study.not_rated}": study.not_rated,
+    }
+    note += "".join(f" {text}." for text, is_said in more.items() if is_said)
     return note + similar_names_note(study.raters)
 
 
@@ -448,7 +439,7 @@ def _build_histogram_table(title: str, gap: ScoreGap) -> Table:
 
 def score_study_rows(study: HumanScoreStudy) -> Iterator[Row]:
     """Yield the CSV rows of a human score study."""
-    for title, gaps in _list_kinds(study):
+    for title, gaps in study.kinds:
         yield from _figure_rows(gaps.overall, {"of": title})
         yield figure_row("r within levels", gaps.within_levels, of=title)
         for level, gap in gaps.by_level.items():

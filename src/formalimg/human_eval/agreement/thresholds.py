@@ -117,9 +117,7 @@ def best_threshold(
         return None
     import numpy as np
 
-    scores, counts = _count_scores(images)
-    ranges = _find_ranges(scores)
-    reached = _measure_ranges(counts[None], measure)[0, : len(ranges)]
+    scores, counts, ranges, reached = _measure_all(images, measure)
     good = _best_ranges(reached, ranges)
     drawn = _resample_counts(images, scores, counts, np.random.default_rng(seed), resamples)
     drawn_reached = _measure_ranges(drawn.reshape(resamples, 2, len(scores)), measure)
@@ -131,19 +129,19 @@ def best_threshold(
     return BestThreshold(value, tuple(good), float(reached.max()), Interval(min(low, value), max(high, value)))
 
 
-def _choose_threshold(images: Sequence[LabelledScore], measure: Measure = "accuracy") -> float:
-    scores, counts = _count_scores(images)
-    ranges = _find_ranges(scores)
-    return _pick_middle(_best_ranges(_measure_ranges(counts[None], measure)[0, : len(ranges)], ranges))
-
-
-def _count_scores(images: Sequence[LabelledScore]) -> tuple[list[float], Floats]:
-    """Return the distinct scores, and the number of images per label (yes, no) and score."""
+def _measure_all(
+    images: Sequence[LabelledScore], measure: Measure
+) -> tuple[list[float], Floats, list[ThresholdRange], Floats]:
+    """Return the distinct scores, the images per label (yes, no) and score, and the ranges with what they reach."""
     import numpy as np
 
     kinds = Counter((_round_score(image.score), image.recognisable) for image in images)
     scores = sorted({score for score, _ in kinds})
-    return scores, np.array([[kinds[score, label] for score in scores] for label in (True, False)], dtype=np.float64)
+    counts = np.array([[kinds[score, label] for score in scores] for label in (True, False)], dtype=np.float64)
+    ranges = [ThresholdRange(0.0, scores[0], low_included=True), *map(ThresholdRange, scores, scores[1:])]
+    if scores[-1] < 1:
+        ranges.append(ThresholdRange(scores[-1], 1.0))
+    return scores, counts, ranges, _measure_ranges(counts[None], measure)[0, : len(ranges)]
 
 
 def _resample_counts(
@@ -187,11 +185,6 @@ def _measure_threshold(threshold: float, images: Sequence[LabelledScore], confid
 
 def _round_score(score: float) -> float:
     return round(score, _DECIMALS)
-
-
-def _find_ranges(scores: Sequence[float]) -> list[ThresholdRange]:
-    ranges = [ThresholdRange(0.0, scores[0], low_included=True), *map(ThresholdRange, scores, scores[1:])]
-    return [*ranges, ThresholdRange(scores[-1], 1.0)] if scores[-1] < 1 else ranges
 
 
 def _measure_ranges(counts: Floats, measure: Measure) -> Floats:
@@ -248,11 +241,7 @@ class CrossValidation(NamedTuple):
 
 
 def cross_validate(
-    images: Sequence[LabelledScore],
-    measure: Measure = "accuracy",
-    *,
-    confidence: float = 0.95,
-    seed: int = 0,
+    images: Sequence[LabelledScore], measure: Measure = "accuracy", *, confidence: float = 0.95, seed: int = 0
 ) -> CrossValidation | None:
     """Estimate the accuracy or F1 of the best threshold on images that were not used to choose it."""
     if seed < 0:
@@ -266,11 +255,11 @@ def cross_validate(
     names = items_of(images)
     for fold in groups:
         training = [images[at] for group in groups if group is not fold for at in group]
-        threshold = _choose_threshold(training, measure)
+        *_, ranges, reached = _measure_all(training, measure)
+        threshold = _pick_middle(_best_ranges(reached, ranges))
         chosen.append(threshold)
-        for at in fold:
-            answers.append((images[at].recognisable, _round_score(images[at].score) >= threshold))
-            items.append(names[at])
+        answers += [(images[at].recognisable, _round_score(images[at].score) >= threshold) for at in fold]
+        items += [names[at] for at in fold]
     accuracy = classification(answers, items=items, confidence=confidence)
     figure = accuracy.accuracy if measure == "accuracy" else accuracy.f1
     smallest = min(map(len, groups))

@@ -12,7 +12,6 @@ from formalimg.human_eval.agreement.rater_agreement import (
     Panel,
     judge_accuracy_table,
     pairwise_table,
-    panel_headline,
     panel_rows,
     pool_scores,
     rank_table,
@@ -21,23 +20,27 @@ from formalimg.human_eval.agreement.rater_agreement import (
 from formalimg.human_eval.agreement.rating_files import LIKERT_RULES
 from formalimg.human_eval.agreement.study_tables import (
     Row,
+    answers_headline,
     attention_table,
     build_agreement_table,
+    build_headline,
     build_table,
     by_level,
     count_columns,
     figure_row,
     figure_rows,
     format_estimate,
+    format_percent,
     interval_note,
     number,
     similar_names_note,
 )
 from formalimg.human_eval.agreement.vote_study import Divergence, LikertStudy, VoteStudy
-from formalimg.reports.tables.format import count_noun
+from formalimg.reports.tables.format import NOTHING, count_noun
 from formalimg.reports.tables.model import Cell, Column, Number
 from formalimg.stats.bootstrap import Estimate
 from formalimg.stats.correlation import Correlation
+from formalimg.stats.precision_recall import sensitivity_specificity
 from formalimg.types import Table
 
 
@@ -54,7 +57,7 @@ def _build_tables(study: VoteStudy) -> Iterator[Table]:
     panels = dict(_list_panels(study))
     for name, panel in list(panels.items())[:1]:
         unit = "question" if panel is study.questions else "image"
-        yield panel_headline(name, panel, study.together, unit, study.confidence)
+        yield _panel_headline(name, panel, study.together, unit, study.confidence)
     yield from judge_accuracy_table(panels, study.together, intervals)
     alphas = {}
     if study.points is not None:
@@ -98,6 +101,41 @@ def _build_tables(study: VoteStudy) -> Iterator[Table]:
         )
     if study.points is not None:
         yield from _build_likert_tables(study.points, level, intervals)
+
+
+def _panel_headline(name: str, panel: Panel, joint: str, unit: str, confidence: float) -> Table:
+    """Return the headline comparing raters with the judge, or describing the raters alone if there is no judge."""
+    intervals = f"Intervals are {100 * confidence:g} %, for other items of the same kind."
+    if panel.with_judge.n:
+        cases = panel.case_answers
+        errors = sensitivity_specificity(
+            [(case.human, case.judge) for case in cases], items=[case.item for case in cases], confidence=confidence
+        )
+        return answers_headline(
+            f"Judge and raters: {name}",
+            intervals,
+            panel.with_judge,
+            errors,
+            panel.within_levels,
+            names=("judge", f"{joint} of raters"),
+            unit=unit,
+        )
+    mean = panel.human
+    shares = [
+        f"{run} " + (NOTHING if rate.value is None else f"{100 * rate.value:.1f} % of {rate.scored:,}")
+        for run, level, rate, *_ in panel.scores
+        if level is None
+    ]
+    alpha = format_estimate(panel.alpha, 2)
+    rows = [
+        (
+            "agreement",
+            f"two raters agree in {format_percent(mean)}, mean over {count_noun(mean.pairs, 'pair')} of raters",
+        ),
+        ("direction", f"{joint} of raters says yes to {', '.join(shares) or NOTHING}"),
+        ("reliability", NOTHING if alpha == NOTHING else f"alpha {alpha}"),
+    ]
+    return build_headline(f"Raters: {name}", f"No judge has judged these {unit}s. {intervals}", rows)
 
 
 def _list_panels(study: VoteStudy) -> list[tuple[str, Panel]]:

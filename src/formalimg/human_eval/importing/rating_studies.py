@@ -160,9 +160,7 @@ def _index_images(runs: Sequence[StoredRun]) -> dict[RatedImage, list[RatedImage
 
 
 def _find_image(
-    rating: ImportedRating,
-    places: Mapping[RatedImage, Sequence[RatedImage]],
-    runs: Sequence[StoredRun],
+    rating: ImportedRating, places: Mapping[RatedImage, Sequence[RatedImage]], runs: Sequence[StoredRun]
 ) -> RatedImage | None:
     model = rating.model or (runs[0].folder.resolve().name if len(runs) == 1 else "")
     if not model:

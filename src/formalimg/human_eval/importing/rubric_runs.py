@@ -232,15 +232,15 @@ def _write_run(
     by_file = {(image.item.id, image.sample): file for image, file in zip(images, files, strict=True)}
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     keys = [(image.item.id, digest) for image, digest in zip(images, digests, strict=True)]
-    rubric = RubricJudge(judge.name, judge.settings, dict(zip(keys, verdicts, strict=True)))
+    rubric = _RubricJudge(judge.name, judge.settings, dict(zip(keys, verdicts, strict=True)))
     items = list({image.item.id: image.item for image in images}.values())
     samples = 1 + max(image.sample for image in images)
-    server = RatedImages(model.name, {**model.settings, "imported": True}, by_file)
+    server = _RatedImages(model.name, {**model.settings, "imported": True}, by_file)
     execute(RunConfig(items, server, samples=samples, made_with=made_with), folder, rubric)
 
 
 @dataclass(frozen=True)
-class RatedImages:
+class _RatedImages:
     """An image model that returns existing images from files."""
 
     name: str
@@ -252,7 +252,6 @@ class RatedImages:
     style: str = "none"
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield one result per request, with the image bytes unchanged."""
         for request in requests:
             path = self.files.get((request.item, request.sample))
             if path is None:
@@ -262,7 +261,7 @@ class RatedImages:
 
 
 @dataclass(frozen=True)
-class RubricJudge:
+class _RubricJudge:
     """A judge that returns verdicts from a file."""
 
     name: str  # the judge in the file
@@ -271,7 +270,6 @@ class RubricJudge:
     concurrency: int = 1
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Return the verdict recorded for the image."""
         verdict = self.verdicts.get((item.id, hashlib.sha256(image.data).hexdigest()))
         return verdict if verdict is not None else Unscored("judge failed", "the file has no verdict on this image")
 
@@ -280,12 +278,9 @@ def _find_file(folder: Path, model: str, item: str, sample: int) -> Path:
     short = model.rpartition("/")[2]
     stems = [f"{item}-{sample}", f"{item}_{sample}", *([item] if sample == 0 else [])]
     for name in dict.fromkeys((short, free_name(model, ()))):
-        model_folder = folder / name
-        files = (
-            {path.stem: path for path in sorted(model_folder.iterdir())}
-            if name != ".." and model_folder.is_dir()
-            else {}
-        )
+        if name == ".." or not (folder / name).is_dir():
+            continue
+        files = {path.stem: path for path in sorted((folder / name).iterdir())}
         file = next((files[stem] for stem in stems if stem in files and is_any_image(files[stem].name)), None)
         if file is not None:
             return file

@@ -38,7 +38,7 @@ from formalimg.judges.certificates.measurement import (
     utc_now,
 )
 from formalimg.judges.observations import served_models
-from formalimg.models.spending import Spending
+from formalimg.models.pricing import Spending
 from formalimg.stats.judge_error import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
 from formalimg.types import Item, Judge, Setting, Unscored
 

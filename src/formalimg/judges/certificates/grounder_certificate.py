@@ -25,7 +25,7 @@ from formalimg.judges.certificates.measurement import MeteredCalls, map_concurre
 from formalimg.judges.certificates.scene_changes import compress_jpeg
 from formalimg.judges.grounders.icon_segmentation import drawing_background
 from formalimg.logic.vocabulary import vocabulary
-from formalimg.models.spending import Spending
+from formalimg.models.pricing import Spending
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, NO_WORD, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.stats.observations import Interval

@@ -30,7 +30,7 @@ from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_s
 from formalimg.judges.certificates.scene_changes import NUISANCES, TEXT
 from formalimg.judges.factory import DRAWN
 from formalimg.judges.observations import served_models
-from formalimg.models.spending import Spending, advise_on_unknown_cost, open_meter
+from formalimg.models.pricing import Spending, advise_on_unknown_cost, open_meter
 from formalimg.types import Concurrent, Grounder, Judge, Unscored, Verdict
 
 SCENES = 200  # The number of items by default: ten flips or so of each kind and predicate, 24 of colours

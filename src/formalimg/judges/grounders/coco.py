@@ -29,7 +29,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.boxes import (
     RULES,
-    DetectedBox,
+    ScoredBox,
     SuppressionResult,
     add_missing_classes,
     drop_uncertain,
@@ -103,7 +103,7 @@ class OpenCvDetector:
         scaled = (pixels - np.float32(127.5)) / np.float32(127.5) if is_stretched else pixels / np.float32(255)
         return np.ascontiguousarray(scaled.transpose(2, 0, 1)[None]), across, down
 
-    def find(self, prepared: tuple[NDArray[np.float32], float, float], threshold: float) -> list[DetectedBox]:
+    def find(self, prepared: tuple[NDArray[np.float32], float, float], threshold: float) -> list[ScoredBox]:
         """Return all boxes of any class whose score reaches the threshold."""
         import cv2
 
@@ -126,7 +126,7 @@ class OpenCvDetector:
         labels, scores, boxes = decode_output(output, self._classes, self._size, threshold)
         scale = np.array((across, down) * 2) * CANVAS
         return [
-            DetectedBox(label, score, Box(*(box * scale).tolist()))
+            ScoredBox(label, score, Box(*(box * scale).tolist()))
             for label, score, box in zip(labels, scores, boxes, strict=True)
         ]
 

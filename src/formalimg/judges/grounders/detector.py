@@ -22,7 +22,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.boxes import (
     RULES,
-    DetectedBox,
+    ScoredBox,
     box_on_canvas,
     ground_detections,
     suppress_overlaps,
@@ -87,13 +87,13 @@ class ZeroShotDetector(_LoadedModel):
         super().__init__(processor, model)
         self._family = family
 
-    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
+    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[ScoredBox]:
         """Return all boxes whose score for any of the classes exceeds the threshold."""
         if self._family.together:
             return self._query(image, classes, threshold)
         return [box for label in classes for box in self._query(image, [label], threshold)]
 
-    def _query(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
+    def _query(self, image: Image, classes: Sequence[str], threshold: float) -> list[ScoredBox]:
         queries = [self._family.query.replace("{class}", label.replace("_", " ")) for label in classes]
         inputs, outputs = self.run(image, text=[queries])
         post_process = self.processor.post_process_grounded_object_detection
@@ -108,7 +108,7 @@ class ZeroShotDetector(_LoadedModel):
         # With one class in the query, all boxes are of it; some detectors then give text labels instead of numbers.
         labels = [int(label) for label in results["labels"]] if len(classes) > 1 else [0] * len(scores)
         return [
-            DetectedBox(classes[label], score, box_on_canvas(box, image))
+            ScoredBox(classes[label], score, box_on_canvas(box, image))
             for score, label, box in zip(scores, labels, boxes, strict=True)
         ]
 
@@ -127,7 +127,7 @@ class ClassDetector(_LoadedModel):
         synonyms = {name: words for name, words in coco_classes().synonyms.items() if name in ids}
         self.classes = DetectorClasses(ids, synonyms)
 
-    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
+    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[ScoredBox]:
         """Return all boxes that score above the threshold, labelled with the requested class names where possible."""
         _, outputs = self.run(image)
         options = {"threshold": threshold, "target_sizes": [(image.height, image.width)]}
@@ -147,7 +147,7 @@ class ClassDetector(_LoadedModel):
         words = {self.classes.find(word): word for word in classes}
         names = self.classes.by_id
         return [
-            DetectedBox(words.get(names[int(number) + 1], names[int(number) + 1]), score, box_on_canvas(box, image))
+            ScoredBox(words.get(names[int(number) + 1], names[int(number) + 1]), score, box_on_canvas(box, image))
             for number, score, box in boxes
             if int(number) + 1 in names
         ]
@@ -230,7 +230,7 @@ class DetectorGrounder:
         suppress = partial(suppress_overlaps, boxes, self._max_overlap)
         return await asyncio.to_thread(lambda: ground_detections(image.pil, suppress(), served, set(classes)))
 
-    def _find(self, image: Image, classes: Sequence[str]) -> list[DetectedBox] | Unscored:
+    def _find(self, image: Image, classes: Sequence[str]) -> list[ScoredBox] | Unscored:
         """Run the detector, or return `Unscored` if a class is unknown or memory runs out."""
         if self._detector is None:
             self._detector = _load_detector(self.name, self._checkpoint, self._family)

@@ -38,7 +38,7 @@ from formalimg.logic.world import World
 
 if TYPE_CHECKING:
     from formalimg.logic.soft_score.clause_index import IndexedClause, IndexedComponent, LiteralIndex
-    from formalimg.logic.soft_score.group_truth import GroupLiterals
+    from formalimg.logic.soft_score.group_game import GroupLiterals
     from formalimg.logic.soft_score.group_verify import GroupVerifier
     from formalimg.logic.soft_score.payoffs import TruthTables
 
@@ -250,7 +250,7 @@ class PreparedFormula:
 
     @cached_property
     def _group_plan(self) -> tuple[GroupLiterals, GroupVerifier]:
-        from formalimg.logic.soft_score.group_truth import GroupLiterals
+        from formalimg.logic.soft_score.group_game import GroupLiterals
         from formalimg.logic.soft_score.group_verify import GroupVerifier
 
         formula = self._analyzed.named_apart

@@ -115,14 +115,15 @@ def index_component(
     """Index a component and register its literals in the index."""
     names = tuple(quantifier.variable for quantifier in component.prefix)
     places = {name: position for position, name in enumerate(names)}
-    clauses = tuple(
-        _index_clause(clause, places, weight, index, credit)
-        for clause, weight, credit in zip(component.clauses, weights, needed, strict=True)
-    )
+    clauses = []
+    for clause, weight, credit in zip(component.clauses, weights, needed, strict=True):
+        literals = tuple(_index_literal(literal, places, index, credit) for literal in clause.literals)
+        clauses.append(IndexedClause(literals, scope_of(literals), weight))
     unit = 1 + sum(literal.is_class for clause in clauses for literal in clause.literals)
     kinds = tuple(quantifier.kind for quantifier in component.prefix)
-    credit = CREDIT_UNIT if any(literal.is_count for clause in clauses for literal in clause.literals) else 1
-    return IndexedComponent(names, kinds, clauses, unit, credit, unit * credit * sum(weights) + unit - 1)
+    credit_unit = CREDIT_UNIT if any(literal.is_count for clause in clauses for literal in clause.literals) else 1
+    max_payoff = unit * credit_unit * sum(weights) + unit - 1
+    return IndexedComponent(names, kinds, tuple(clauses), unit, credit_unit, max_payoff)
 
 
 def scope_of(literals: Sequence[IndexedLiteral]) -> Scope:
@@ -135,13 +136,6 @@ def scope_of(literals: Sequence[IndexedLiteral]) -> Scope:
 def broadcast_index(scope: Scope, table_scope: Iterable[int]) -> Broadcast:
     """Return the numpy index that broadcasts a table to a larger scope."""
     return tuple(slice(None) if position in table_scope else None for position in scope)
-
-
-def _index_clause(
-    clause: Clause, places: Mapping[str, int], weight: int, index: LiteralIndex, credit: ClauseCredit
-) -> IndexedClause:
-    literals = tuple(_index_literal(literal, places, index, credit) for literal in clause.literals)
-    return IndexedClause(literals, scope_of(literals), weight)
 
 
 def _index_literal(

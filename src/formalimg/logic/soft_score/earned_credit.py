@@ -167,7 +167,12 @@ def instance_conditions(
             if not denied.issuperset(literal for literal in clause.literals if literal not in instance_literals):
                 continue
             if all(literal.variables == (instance,) for literal in instance_literals):
-                own_literals.append(tuple(map(_as_unary, instance_literals)))
+                own_literals.append(
+                    tuple(
+                        UnaryLiteral(_as_atom(literal).predicate, _find_word(literal), literal.positive)
+                        for literal in instance_literals
+                    )
+                )
                 if len(instance_literals) == 1:
                     atom = _as_atom(instance_literals[0])
                     renamed = Atom(atom.predicate, rename_arguments(atom.arguments, {instance: name}))
@@ -251,7 +256,9 @@ def describe_condition(condition: InstanceCondition) -> str:
         if _is_only_predicate(literals, "Is")
     ]
     attributes = [
-        " or ".join(map(_format_literal, literals)) for literals in conjuncts if not _is_only_predicate(literals, "Is")
+        " or ".join(("" if positive else "not ") + (word or predicate) for predicate, word, positive in literals)
+        for literals in conjuncts
+        if not _is_only_predicate(literals, "Is")
     ]
     relations = [
         f"({predicate} {'it' if is_first else partner} {partner if is_first else 'it'})"
@@ -263,14 +270,6 @@ def describe_condition(condition: InstanceCondition) -> str:
 
 def _is_only_predicate(literals: Sequence[UnaryLiteral], predicate: str) -> bool:
     return all(literal.predicate == predicate and literal.positive for literal in literals)
-
-
-def _format_literal(literal: UnaryLiteral) -> str:
-    return ("" if literal.positive else "not ") + (literal.word or literal.predicate)
-
-
-def _as_unary(literal: Literal) -> UnaryLiteral:
-    return UnaryLiteral(_as_atom(literal).predicate, _find_word(literal), literal.positive)
 
 
 def _find_word(literal: Literal) -> str | None:

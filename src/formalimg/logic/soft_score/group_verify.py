@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formalimg.logic.constraints import Semantics
-from formalimg.logic.soft_score.group_truth import AtomTables, GroupLiterals
+from formalimg.logic.soft_score.group_game import AtomTables, GroupLiterals
 from formalimg.logic.soft_score.payoffs import MAX_AXES, BoolArray
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value
 from formalimg.logic.variables import bound_variables, existential_block
@@ -128,7 +128,10 @@ class GroupVerifier:
         places = [self._numbers[name] for name in atom.variables]
         scope = tuple(sorted(set(places)))
         if not scope:
-            return _Claim(((),), lambda group: [_is_style(atom, group.atoms.styles)])
+            word = atom.arguments[0]
+            return _Claim(
+                ((),), lambda group: [np.array([word == Value(style or "") for style in group.atoms.styles], np.bool)]
+            )
         self._tables.add(scope)
         row = self._literals.atom_row(atom, swapped=places != list(scope))
         if len(scope) == 1:
@@ -260,7 +263,3 @@ def _plan_valid(variable: int) -> _Claim:
 
 def _drop_variable(scope: _Scope, variable: int) -> _Scope:
     return tuple(index for index in scope if index != variable)
-
-
-def _is_style(atom: Atom, styles: Sequence[str | None]) -> BoolArray:
-    return np.array([atom.arguments[0] == Value(style or "") for style in styles], np.bool)

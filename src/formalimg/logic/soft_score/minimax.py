@@ -109,10 +109,14 @@ def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells:
     if widest > MAX_AXES:
         return None
     if objects**widest > min(_MAX_BATCH_CELLS, max_cells):
-        if _largest_sum(steps, candidates) > _MAX_BATCH_CELLS:
+
+        def largest_sum() -> int:
+            return max(prod([len(candidates[variable]) for variable in step.scope]) for step in steps)
+
+        if largest_sum() > _MAX_BATCH_CELLS:
             for bounds in forall_bounds:
                 _narrow_candidates(bounds.variable, selected.scopes, tables, candidates)
-        if _largest_sum(steps, candidates) > max_cells:
+        if largest_sum() > max_cells:
             return None
     sides: list[list[IntArray]] = []
     for step in steps:
@@ -123,9 +127,13 @@ def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells:
 
 
 def _forall_candidates(bounds: ForallBounds, truth: TruthTables, unit: int, ties: IntArray) -> list[int]:
-    """Return the candidate objects for a `forall` variable, based on the literals that mention no other variable."""
+    """Return the candidates by literals that mention no other variable: mostly those that meet the condition."""
     low, high = (bounds.bounds @ truth.rows(1, bounds.rows) + bounds.open_weight) * unit + ties
     return _possible_minima(low, high)
+
+
+def _condition_applies(bounds: ForallBounds, truth: TruthTables, candidates: Candidates) -> bool:
+    return not truth.rows(1, bounds.condition).take(candidates[bounds.variable], 1).any()
 
 
 def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
@@ -134,10 +142,6 @@ def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
     possible[high.argmin()] = True
     objects: list[int] = possible.nonzero()[0].tolist()
     return objects
-
-
-def _condition_applies(bounds: ForallBounds, truth: TruthTables, candidates: Candidates) -> bool:
-    return not truth.rows(1, bounds.condition).take(candidates[bounds.variable], 1).any()
 
 
 def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntArray], candidates: Candidates) -> None:
@@ -152,11 +156,6 @@ def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntA
     for number, axis in touching:
         tables[number] = tables[number].take(possible, axis)
     candidates[variable] = [candidates[variable][obj] for obj in possible]
-
-
-def _largest_sum(steps: Sequence[EliminationStep], candidates: Candidates) -> int:
-    sizes = [len(objects) for objects in candidates]
-    return max([prod([sizes[variable] for variable in step.scope]) for step in steps])
 
 
 def _sum_side(side: StepSide, tables: Sequence[IntArray]) -> IntArray:

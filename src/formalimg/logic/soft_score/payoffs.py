@@ -100,7 +100,13 @@ class TruthTables:
         of_style, of_one, of_two, counts = literals
         counting = CountingObjects(world)
         self._rows: tuple[BoolArray, BoolArray, BoolArray] = (
-            np.array([_style_counts(style, literal, counting) for literal in of_style], np.bool),
+            np.array(
+                [
+                    (literal.word == style) is literal.positive and counting.have_instances(literal.credit.instances)
+                    for literal in of_style
+                ],
+                np.bool,
+            ),
             _rows_of_one(world, of_one, counting),
             _rows_of_two(world, of_two, counting),
         )
@@ -172,10 +178,6 @@ class TruthTables:
             return self.where(literal) * np.int64(credit_unit)
         assert self.counts is not None
         return self.counts.tables[literal.row]
-
-
-def _style_counts(style: str | None, literal: LiteralKey, counting: CountingObjects) -> bool:
-    return (literal.word == style) is literal.positive and counting.have_instances(literal.credit.instances)
 
 
 def _rows_of_one(world: World, literals: Iterable[LiteralKey], counting: CountingObjects) -> BoolArray:

@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from formalimg.drawing.scene import DrawnScene
 
 BASELINES = ("oracle", "painter", "reader", "scatter", "tiny")  # the names of the baselines, without `builtin/`
+# Raised with every change after which a baseline makes other images: those of another version are not reused.
 _VERSION = 1
-"""Raised with every change after which a baseline makes other images: those of another version are not reused."""
-_DRAWN_VERSION = 2
-"""The same for images of suites with a drawn world. It is no setting, so that those of Knolling stay as they are."""
+_DRAWN_VERSION = 2  # the same for drawn worlds. It is no setting, so that images of Knolling stay as they are.
 _MAX_MEMORY = 1_000
 _MAX_BRACKETS = 100  # so many places that look like a layout are tried; each takes time, and a prompt has one
 
@@ -187,16 +186,16 @@ def _compose_drawn_layout(request: ImageRequest) -> ComposedDrawing:
 def _open_reader(options: Mapping[str, str]) -> Baseline:
     from formalimg.models.builtin.reader import DEFAULT_MEMORY, compose_scene
 
-    memory = _parse_number("memory", options.get("memory", str(DEFAULT_MEMORY)))
-    rate_options = {
-        name: _parse_chance(name, options[name]) for name in _reader_options(options)[1:] if name in options
-    }
+    text = options.get("memory", str(DEFAULT_MEMORY))
+    if not (text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= _MAX_MEMORY):
+        raise FormalimgError(f"memory={text!r} is out of range: give a whole number from 1 to {_MAX_MEMORY}")
+    memory, rate_names = int(text), [name for name in options if name != "memory"]
+    rate_options = {name: _parse_chance(name, options[name]) for name in rate_names}
 
     def compose(prompt: str, seed: int) -> Scene:
         if rate_options:
             drawn = " and ".join(name for name in suite_names() if suite_of(name).world == "drawn")
-            option = next(iter(rate_options))
-            raise FormalimgError(f"builtin/reader has the option {option!r} for {drawn} only: leave it out")
+            raise FormalimgError(f"builtin/reader has the option {rate_names[0]!r} for {drawn} only: leave it out")
         return compose_scene(prompt, seed, memory=memory)
 
     def compose_drawn(request: ImageRequest) -> ComposedDrawing:
@@ -243,12 +242,6 @@ def _from_prompt(compose: Callable[[str, int], Scene]) -> Callable[[ImageRequest
         return scene if scene.objects else Refused("the prompt names nothing that can be drawn")
 
     return compose_request
-
-
-def _parse_number(option: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= _MAX_MEMORY):
-        raise FormalimgError(f"{option}={text!r} is out of range: give a whole number from 1 to {_MAX_MEMORY}")
-    return int(text)
 
 
 def _parse_chance(option: str, text: str) -> float:

@@ -59,24 +59,18 @@ def brief_of(facts: Sequence[ReadFact]) -> SceneBrief:
             relations.append(BriefRelation(value, places[subjects[0]], places[subjects[1]]))
         elif kind not in ("object", "every"):
             position = places[subjects[0]]
-            objects[position] = _with_word(objects[position], kind, value)
-    return SceneBrief(tuple(_within_canvas(objects)), tuple(relations), style)
-
-
-def _within_canvas(objects: Sequence[BriefObject]) -> Iterator[BriefObject]:
-    room = MAX_OBJECTS
-    for obj in objects:
-        yield replace(obj, number=max(1, min(obj.number, room)))
+            obj = objects[position]
+            words: dict[str, Any] = {kind: value}  # a colour, material, shape or size
+            if kind == "number":
+                words = {"number": int(value)}
+            elif kind == "state":
+                words = {"states": tuple(dict.fromkeys([*obj.states, value]))}
+            objects[position] = replace(obj, **words)
+    room = MAX_OBJECTS  # numbers are reduced once the canvas has reached its capacity
+    for index, obj in enumerate(objects):
+        objects[index] = replace(obj, number=max(1, min(obj.number, room)))
         room -= obj.number
-
-
-def _with_word(obj: BriefObject, kind: str, value: str) -> BriefObject:
-    if kind == "number":
-        return replace(obj, number=int(value))
-    if kind == "state":
-        return replace(obj, states=tuple(dict.fromkeys([*obj.states, value])))
-    looks: dict[str, Any] = {kind: value}  # a colour, material, shape or size
-    return replace(obj, **looks)
+    return SceneBrief(tuple(objects), tuple(relations), style)
 
 
 def _instantiate_every(facts: Sequence[ReadFact], rng: Random) -> list[ReadFact]:

@@ -89,18 +89,13 @@ def _free_box(label: str, boxes: Sequence[Box], rng: Random) -> Box | None:
             continue
         x, y = rng.randint(_GAP, CANVAS - _GAP - width), rng.randint(_GAP, CANVAS - _GAP - height)
         box = Box(x, y, x + width, y + height)
-        if all(_are_apart(box, placed) for placed in boxes):
+        gaps = (
+            max(box.xmin - near.xmax, near.xmin - box.xmax, box.ymin - near.ymax, near.ymin - box.ymax)
+            for near in boxes
+        )
+        if all(gap >= _GAP for gap in gaps):
             return box
     return None
-
-
-def _are_apart(first: Box, second: Box) -> bool:
-    return (
-        first.xmax + _GAP <= second.xmin
-        or second.xmax + _GAP <= first.xmin
-        or first.ymax + _GAP <= second.ymin
-        or second.ymax + _GAP <= first.ymin
-    )
 
 
 # --- words

@@ -263,7 +263,9 @@ class EntityTracker:
     def _antecedent(self, mention: ObjectMention) -> Entity | None:
         """Return the latest matching entity; a mention without a mark also matches marked ones, except for "every"."""
         fitting = [
-            entity for entity in self.entities if entity.label == mention.label and _may_be(entity.color, mention.color)
+            entity
+            for entity in self.entities
+            if entity.label == mention.label and len({entity.color, mention.color} - {None}) < 2
         ]
         same = [entity for entity in fitting if entity.mark == mention.mark]
         if not same and mention.mark is None and not mention.several:
@@ -286,7 +288,3 @@ class EntityTracker:
             for obj in entity.group
             if obj in boxes
         )
-
-
-def _may_be(first: str | None, second: str | None) -> bool:
-    return first is None or second is None or first == second

@@ -118,6 +118,7 @@ class LayoutPlanner:
     """Base class of chat models that plan layouts; subclasses send the request and parse the answer."""
 
     prompt_name: ClassVar[str]
+    protocol: ClassVar[Mapping[str, str]] = {}  # settings that name the protocol
 
     chat: ChatModel  # the chat model
     prompts: Path | None = None  # a folder with prompts that replace ours
@@ -141,8 +142,8 @@ class LayoutPlanner:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """Settings of the chat model, and the prompt."""
-        return {**self.chat.settings, "prompt": str(self.prompt)}
+        """Settings of the chat model, the protocol, and the prompt."""
+        return {**self.chat.settings, **self.protocol, "prompt": str(self.prompt)}
 
     @cached_property
     def prompt(self) -> Prompt:
@@ -204,11 +205,7 @@ class PublishedPlanner(LayoutPlanner):
     """
 
     prompt_name = "published-plan"
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """Settings of the chat model, the protocol, and the prompt."""
-        return {**self.chat.settings, "protocol": "published", "prompt": str(self.prompt)}
+    protocol: ClassVar[Mapping[str, str]] = {"protocol": "published"}
 
     def sent(self, request: ImageRequest) -> str:
         """Return the text sent to the chat model for a request.
@@ -246,11 +243,10 @@ class SolverPlanner:
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one layout per request: the witness for the first sample, else a new solution."""
         for request in requests:
-            yield await asyncio.to_thread(_solve_request, request)
+            yield await asyncio.to_thread(self._solve, request)
 
+    def _solve(self, request: ImageRequest) -> ImageResult:
+        from formalimg.models.builtin.oracle import compose_solution  # needs the solver
 
-def _solve_request(request: ImageRequest) -> ImageResult:
-    from formalimg.models.builtin.oracle import compose_solution  # needs the solver
-
-    solution = compose_solution(request)
-    return Generated(layout_png(solution)) if isinstance(solution, Scene) else solution
+        solution = compose_solution(request)
+        return Generated(layout_png(solution)) if isinstance(solution, Scene) else solution

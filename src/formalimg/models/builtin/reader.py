@@ -67,9 +67,9 @@ class _SentenceParser(TokenParser):
             named.append(self.take_object())
         opens = self.kind_at(self.position) in _CLAUSE_OPENERS
         if not self.pending:
-            self.begin_clause(_unique_groups(named))
+            self.begin_clause(list(dict.fromkeys(named)))
             return
-        first, rest = named[:1], _unique_groups(named[1:])
+        first, rest = named[:1], list(dict.fromkeys(named[1:]))
         relations, self.pending = self.pending, []
         if not self.subjects or (not rest and self.precedes_subject()):
             self.relations_before_subject += [(relation, first) for relation in relations]
@@ -187,10 +187,6 @@ class _SentenceParser(TokenParser):
                 self.facts += [PlacementFact(predicate, (first, second)) for first in subject for second in partner]
 
 
-def _unique_groups(groups: Iterable[ObjectGroup]) -> list[ObjectGroup]:
-    return list(dict.fromkeys(groups))
-
-
 DEFAULT_MEMORY = 12  # how many facts are kept. It does for most instructions up to K = 3, and not for long ones.
 _SEVERAL = 2  # how many objects are drawn for "every fork"
 
@@ -246,14 +242,10 @@ class ReaderLayout:
             disturbed = self._move(obj, fact)
             if disturbed is not None:
                 for neighbour in disturbed:
-                    self._repair_neighbour(neighbour)
+                    for partner in neighbour.objects:
+                        if self._fails(neighbour):
+                            self._move(partner, neighbour, gain=1)
                 return
-
-    def _repair_neighbour(self, fact: PlacementFact) -> None:
-        """Move one object to satisfy a fact if this reduces the number of violated facts."""
-        for obj in fact.objects:
-            if self._fails(fact):
-                self._move(obj, fact, gain=1)
 
     def _move(self, obj: int, fact: PlacementFact, gain: int = 0) -> list[PlacementFact] | None:
         """Move an object so that a fact holds and the number of its violated facts drops by at least `gain`.

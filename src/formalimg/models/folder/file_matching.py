@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -48,21 +49,18 @@ def scan_folder(path: str) -> FolderListing:
                         continue
                     if is_folder(entry):
                         pending.append((f"{prefix}{entry.name}/", above | {itself}))
-                    elif _is_file(entry):
-                        files.append(prefix + entry.name)
+                    else:
+                        is_file = True  # also for a circular link, so that opening it fails with its name
+                        with suppress(OSError):
+                            is_file = entry.is_file()
+                        files += [prefix + entry.name] if is_file else []
         except OSError as error:
             raise FormalimgError(f"cannot read the folder {folder}: {error.strerror}") from error
         if len(files) > _MAX_FILES:
             raise FormalimgError(f"{path} holds more than {_MAX_FILES:,} files: give the folder of the images itself")
-    return FolderListing(path, tuple(sorted(files, key=_natural_sort_key)))
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a file; True for a circular link, so that opening it fails with its name."""
-    try:
-        return entry.is_file()
-    except OSError:
-        return True
+    # In natural order, so that 10.png follows 9.png.
+    keys = {name: _DIGITS.sub(lambda number: number[0].rjust(12, "0"), name) for name in files}
+    return FolderListing(path, tuple(sorted(files, key=lambda name: (keys[name], name))))
 
 
 def is_image(file: str) -> bool:
@@ -75,10 +73,6 @@ def is_any_image(file: str) -> bool:
     return is_image(file) or _OTHER_IMAGE.fullmatch(_file_extension(file)) is not None
 
 
-def _natural_sort_key(name: str) -> tuple[str, str]:
-    return _DIGITS.sub(lambda number: number.group().rjust(12, "0"), name), name
-
-
 def _file_extension(file: str) -> str:
     return file[max(file.rfind("."), 0) :]
 
@@ -86,36 +80,24 @@ def _file_extension(file: str) -> str:
 _SHOWN = 3
 _MAX_NAME = 60
 
-MatchedBy: TypeAlias = Literal["id", "prompt", "name", "place"]
-"""How an image was matched to its item.
-
-- `id`: the id of the item, in the name of the file or in metadata;
-- `prompt`: the prompt of the item, in metadata;
-- `name`: what a layout makes of the prompt, in the name of the file;
-- `place`: the place of the item in its suite.
-"""
-
+MatchedBy: TypeAlias = Literal[
+    "id",  # the id of the item, in the name of the file or in metadata
+    "prompt",  # the prompt of the item, in metadata
+    "name",  # what a layout makes of the prompt, in the name of the file
+    "place",  # the place of the item in its suite
+]
 MATCHED_BY: tuple[MatchedBy, ...] = get_args(MatchedBy)
 
 
 class RequestedImage(NamedTuple):
-    """An image requested by a run.
+    """An image requested by a run."""
 
-    Attributes:
-        item: the id of the item.
-        sample: index of the image among those of the item, from 0.
-        prompt: the prompt it should have been generated from.
-        number: position of the item in its whole suite, from 0; None if only the order of the requests is known.
-        suite: the suite it belongs to; empty if unknown.
-        styles: texts about the style of image that may have been in front of the prompt.
-    """
-
-    item: str
-    sample: int
-    prompt: str
-    number: int | None = None
-    suite: str = ""
-    styles: tuple[str, ...] = ()
+    item: str  # the id of the item
+    sample: int  # index of the image among those of the item, from 0
+    prompt: str  # the prompt it should have been generated from
+    number: int | None = None  # position of the item in its whole suite; None if only the order of requests is known
+    suite: str = ""  # the suite it belongs to; empty if unknown
+    styles: tuple[str, ...] = ()  # texts about the style of image that may have been in front of the prompt
 
 
 class MatchedImage(NamedTuple):
@@ -149,22 +131,17 @@ class MatchReport:
     def summary(self) -> str:
         """Return a summary of a few lines: number of images of each kind, and the first few names."""
         requested = len(self.found) + len(self.blocked) + len(self.missing)
-        rows = [
-            ("found", len(self.found), f"of {requested:,} wanted" + (f": {self.ways}" if self.found else "")),
-            ("blocked", len(self.blocked), _format_names([_format_image(image) for image in self.blocked])),
-            ("missing", len(self.missing), _format_names([_format_image(lacking) for lacking in self.missing])),
-            ("not there", len(self.absent), _format_names(self.absent)),
-            ("extra", len(self.extra), _format_names(self.extra)),
-            (
-                "twice",
-                len(self.duplicates),
-                _format_names([" = ".join(map(short_name, group)) for group in self.duplicates]),
-            ),
-        ]
+        names = {
+            "blocked": list(map(_format_image, self.blocked)),
+            "missing": list(map(_format_image, self.missing)),
+            "not there": self.absent,
+            "extra": self.extra,
+            "twice": [" = ".join(map(short_name, group)) for group in self.duplicates],
+        }
+        rows = [("found", len(self.found), f"of {requested:,} wanted" + (f": {self.ways}" if self.found else ""))]
+        rows += [(title, len(texts), _format_names(texts)) for title, texts in names.items()]
         width = max(len(f"{count:,}") for _, count, _ in rows)
-        lines = [
-            f"  {title:<9}  {count:>{width},}  {names}" for title, count, names in rows if count or title == "found"
-        ]
+        lines = [f"  {title:<9}  {count:>{width},}  {text}" for title, count, text in rows if count or title == "found"]
         return "\n".join([f"images in {short_name(self.path)} (layout {self.layout})", *lines])
 
 
@@ -270,9 +247,6 @@ def _without_zeros(number: str) -> str:
     return number.lstrip("0") or "0"
 
 
-_SHOWN_DUPLICATES = 3
-
-
 class CandidateFile(NamedTuple):
     """A candidate file for the image of an item."""
 
@@ -318,17 +292,17 @@ def resolve_candidates(
 
 
 def _reject_differing(several: dict[FolderImage, tuple[str, ...]], folder: str) -> None:
-    differing = [image for image, names in several.items() if not _same_bytes([Path(folder, n) for n in names])]
-    if not differing:
-        return
-    examples = ", ".join(
-        f"{' and '.join(map(short_name, several[image]))} (item {short_name(image.item)}, sample {image.sample})"
-        for image in differing[:_SHOWN_DUPLICATES]
-    )
-    more = f" and {len(differing) - _SHOWN_DUPLICATES:,} more" if len(differing) > _SHOWN_DUPLICATES else ""
-    raise FormalimgError(
-        f"different files for the same image in {short_name(folder)}: {examples}{more}; keep one of each"
-    )
+    differing = [
+        f"{' and '.join(map(short_name, names))} (item {short_name(image.item)}, sample {image.sample})"
+        for image, names in several.items()
+        if not _same_bytes([Path(folder, name) for name in names])
+    ]
+    if differing:
+        more = f" and {len(differing) - _SHOWN:,} more" if len(differing) > _SHOWN else ""
+        raise FormalimgError(
+            f"different files for the same image in {short_name(folder)}: {', '.join(differing[:_SHOWN])}{more}; keep "
+            "one of each"
+        )
 
 
 def _same_bytes(paths: Sequence[Path]) -> bool:

@@ -34,6 +34,11 @@ from formalimg.models.folder.layouts import METADATA, PUBLISHED, ImageLayout, im
 from formalimg.types import Setting
 
 _GRID = re.compile(r"(?P<columns>[1-9]\d?)x(?P<rows>[1-9]\d?)")
+_MAP = "map"
+_MAPS = (".json", ".jsonl", ".csv")
+_MAX_BYTES = 256 * 1024 * 1024
+_VERSION = 1
+_SHOWN = 3
 _MAX_PIXELS = 400_000_000  # more pixels than this are not decoded: a grid of four images of 100 million each
 
 
@@ -90,18 +95,7 @@ class ImageGrid(NamedTuple):
             )
 
 
-def parse_grid(text: str) -> ImageGrid:
-    """Parse a grid size such as `2x2`."""
-    match = _GRID.fullmatch(text)
-    if match is None or text == "1x1":
-        raise FormalimgError(f"grid must be columns x rows, up to 99 each, as in grid=2x2, and is {text!r}")
-    return ImageGrid(int(match["columns"]), int(match["rows"]))
-
-
-_SHOWN = 3
-
-
-def explain_no_match(
+def _explain_no_match(
     matching: MatchReport, index: ItemIndex, folder: FolderListing | None, layout: ImageLayout | None
 ) -> str:
     """Return a one-line message with the expected files, the files that were found, and a suggestion."""
@@ -134,12 +128,6 @@ def _example_of(layout: ImageLayout | None, index: ItemIndex) -> str:
     return f"item {short_name(request.item)} or the prompt {truncate(request.prompt, 30, 10)!r}"
 
 
-_MAP = "map"
-_MAPS = (".json", ".jsonl", ".csv")
-_MAX_BYTES = 256 * 1024 * 1024
-_VERSION = 1
-
-
 class FolderModel:
     """An image model for premade images. Call `match` before `run --no-judge`."""
 
@@ -158,12 +146,8 @@ class FolderModel:
     ) -> None:
         """Initialize from a folder with a layout, or from an image map, which has neither folder nor layout."""
         self.name = f"folder/{shown_path}"
-        grid_settings: Mapping[str, Setting] = {} if grid is None else {"grid": str(grid)}
-        self.settings: Mapping[str, Setting] = {
-            "version": _VERSION,
-            "layout": layout.name if layout else _MAP,
-            **grid_settings,
-        }
+        settings: dict[str, Setting] = {"version": _VERSION, "layout": layout.name if layout else _MAP}
+        self.settings: Mapping[str, Setting] = settings if grid is None else {**settings, "grid": str(grid)}
         self._grid = grid
         self._place = shown_path
         self._path = path
@@ -181,7 +165,7 @@ class FolderModel:
             candidates = iter(self._layout.candidates(self._folder, index))
         matching = resolve_candidates(candidates, index, self._root, self._place, str(self.settings["layout"]))
         if images and not matching.found and not matching.blocked:
-            raise FormalimgError(explain_no_match(matching, index, self._folder, self._layout))
+            raise FormalimgError(_explain_no_match(matching, index, self._folder, self._layout))
         if self._grid is not None:
             matching = self._cut(matching, self._grid, images)
         self._matched = {FolderImage(match.item, match.sample): match for match in matching.found}
@@ -276,7 +260,12 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
     unknown = sorted(set(options) - {"layout", "grid", "files"})
     if unknown:
         raise FormalimgError(f"folder/{path}: unknown option {unknown[0]!r}: known are layout, grid and files")
-    grid = parse_grid(options["grid"]) if "grid" in options else None
+    grid = None
+    if (size := options.get("grid")) is not None:
+        match = _GRID.fullmatch(size)
+        if match is None or size == "1x1":
+            raise FormalimgError(f"grid must be columns x rows, up to 99 each, as in grid=2x2, and is {size!r}")
+        grid = ImageGrid(int(match["columns"]), int(match["rows"]))
     layout, layouts = options.get("layout"), image_layouts()
     if layout is not None and layout not in (*layouts, _MAP):
         raise FormalimgError(f"folder/{path}: unknown layout {layout!r}: known are {', '.join((*layouts, _MAP))}")

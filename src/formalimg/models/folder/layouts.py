@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from formalimg._util.io import read_text
 from formalimg._util.strict_json import loads_strict
@@ -30,15 +30,20 @@ from formalimg.models.folder.file_matching import (
     short_name,
 )
 
+METADATA = ("metadata.jsonl", "metadata.csv")
+_DRIVE = re.compile(r"[A-Za-z]:")
+# what the field is called that names the file; `file_name` is that of Hugging Face
+_FILE_FIELDS = ("file_name", "file", "path", "image")
+_MAX_DIGITS = 9
+_MARKER = ".blocked"
+_WITH_SAMPLE = re.compile(r"(.+)[_-]([0-9]{1,9})", re.DOTALL)
+_MAX_IMGS_DEPTH = 2
+_SHOWN = 6
 
-class MetadataRow(NamedTuple):
-    """A metadata row: its fields by name, and its location for error messages."""
-
-    where: str
-    fields: Mapping[str, Any]
+_Row: TypeAlias = tuple[str, Mapping[str, Any]]  # the location of a row, for messages, and its fields
 
 
-def read_jsonl_rows(folder: str, file: str) -> Iterator[MetadataRow]:
+def read_jsonl_rows(folder: str, file: str) -> Iterator[_Row]:
     """Read the objects of a JSON Lines file, skipping empty lines."""
     for number, line in enumerate(read_text(Path(folder, file)).split("\n"), 1):
         if line.strip():
@@ -46,10 +51,10 @@ def read_jsonl_rows(folder: str, file: str) -> Iterator[MetadataRow]:
             fields = parse_json(line, location)
             if not isinstance(fields, dict):
                 raise FormalimgError(f'{location}: must be a JSON object such as {{"file_name": "a.png", "item": "7"}}')
-            yield MetadataRow(location, fields)
+            yield (location, fields)
 
 
-def read_csv_rows(folder: str, file: str) -> Iterator[MetadataRow]:
+def _read_csv(folder: str, file: str) -> Iterator[_Row]:
     """Read the rows of a CSV file with a header, omitting empty cells."""
     reader = csv.DictReader(io.StringIO(read_text(Path(folder, file)), newline=""), strict=True)
     try:
@@ -60,7 +65,7 @@ def read_csv_rows(folder: str, file: str) -> Iterator[MetadataRow]:
             location = f"{file}, line {reader.line_num}"
             if None in row:
                 raise FormalimgError(f"{location}: has more cells than the first line has names")
-            yield MetadataRow(location, {name: cell for name, cell in row.items() if cell})
+            yield (location, {name: cell for name, cell in row.items() if cell})
     except csv.Error as error:
         raise FormalimgError(f"{file}, line {reader.reader.line_num}: cannot be read: {error}") from error
 
@@ -71,9 +76,6 @@ def parse_json(text: str, location: str) -> Any:
         return loads_strict(text)
     except (ValueError, RecursionError) as error:
         raise FormalimgError(truncate(f"{location}: cannot be read as JSON: {error}", 200, 100)) from error
-
-
-_MAX_DIGITS = 9
 
 
 class MetadataEntry(NamedTuple):
@@ -87,7 +89,7 @@ class MetadataEntry(NamedTuple):
     sample: int | None  # index among the item's images; None if the entries are in the order of the samples
 
 
-def parse_entry(row: MetadataRow, file_fields: tuple[str, ...]) -> MetadataEntry:
+def _parse_entry(row: _Row, file_fields: tuple[str, ...]) -> MetadataEntry:
     """Parse a metadata row, ignoring unknown fields."""
     location, fields = row
     file = next((fields[name] for name in file_fields if fields.get(name) is not None), None)
@@ -153,20 +155,14 @@ def _parse_sample(value: Any, location: str) -> int | None:
     raise FormalimgError(f"{location}: sample must be a whole number from 0 on")
 
 
-METADATA = ("metadata.jsonl", "metadata.csv")
-_DRIVE = re.compile(r"[A-Za-z]:")
-_FILE_FIELDS = ("file_name", "file", "path", "image")
-"""What the field is called that names the file; `file_name` is that of Hugging Face."""
-
-
-def imagefolder_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
+def _imagefolder_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
     """Yield the candidate files of a folder with metadata, the layout that runs use for their own images."""
     present = [name for name in METADATA if name in folder.files]
     if len(present) != 1:
         problem = "both metadata.jsonl and metadata.csv: keep one" if present else "no metadata.jsonl or metadata.csv"
         raise FormalimgError(f"{short_name(folder.path)} has {problem}")
-    rows = (read_jsonl_rows if present[0] == METADATA[0] else read_csv_rows)(folder.path, present[0])
-    entries = [_normalize_path(parse_entry(row, _FILE_FIELDS)) for row in rows]
+    rows = (read_jsonl_rows if present[0] == METADATA[0] else _read_csv)(folder.path, present[0])
+    entries = [_normalize_path(_parse_entry(row, _FILE_FIELDS)) for row in rows]
     spelled = {normalize_unicode(file): file for file in folder.files}
     entries = [entry._replace(file=spelled.get(normalize_unicode(entry.file), entry.file)) for entry in entries]
     yield from entry_candidates(entries, index, folder.path)
@@ -190,13 +186,11 @@ def map_candidates(path: Path, index: ItemIndex) -> Iterator[CandidateFile]:
     A map is a JSON file such as `{"7": "images/seven.png"}`, by items or by prompts, or a list of objects; or a file of
     JSON lines or CSV with the fields of a metadata file.
     """
-    match path.suffix.lower():
-        case ".jsonl":
-            entries = [parse_entry(row, _FILE_FIELDS) for row in read_jsonl_rows(str(path.parent), path.name)]
-        case ".csv":
-            entries = [parse_entry(row, _FILE_FIELDS) for row in read_csv_rows(str(path.parent), path.name)]
-        case _:
-            entries = list(_map_entries(parse_json(read_text(path), str(path)), short_name(path.name), index))
+    read = {".jsonl": read_jsonl_rows, ".csv": _read_csv}.get(path.suffix.lower())
+    if read is not None:
+        entries = [_parse_entry(row, _FILE_FIELDS) for row in read(str(path.parent), path.name)]
+    else:
+        entries = list(_map_entries(parse_json(read_text(path), str(path)), short_name(path.name), index))
     yield from entry_candidates(entries, index, str(path.parent))
 
 
@@ -206,7 +200,7 @@ def _map_entries(content: Any, name: str, index: ItemIndex) -> Iterator[Metadata
             location = f"{name}, entry {number}"
             if not isinstance(fields, dict):
                 raise FormalimgError(f'{location}: must be an object such as {{"item": "7", "file": "a.png"}}')
-            yield parse_entry(MetadataRow(location, fields), _FILE_FIELDS)
+            yield _parse_entry((location, fields), _FILE_FIELDS)
         return
     if not isinstance(content, dict):
         raise FormalimgError(f'{name} must be an object such as {{"7": "a.png"}}, or a list of objects')
@@ -217,13 +211,7 @@ def _map_entries(content: Any, name: str, index: ItemIndex) -> Iterator[Metadata
         for sample, file in enumerate(files if listed else [files]):
             location = f"{name}, item {short_name(item)}"
             fields = {"prompt" if by_prompt else "item": item, "file": file, "sample": sample}
-            yield parse_entry(MetadataRow(location, fields), ("file",))
-
-
-_MARKER = ".blocked"
-_WITH_SAMPLE = re.compile(r"(.+)[_-]([0-9]{1,9})", re.DOTALL)
-_MAX_IMGS_DEPTH = 2
-_SHOWN = 6
+            yield _parse_entry((location, fields), ("file",))
 
 
 @dataclass(frozen=True)
@@ -242,14 +230,13 @@ def image_layouts() -> dict[str, ImageLayout]:
     """Return all layouts by name, in order of precedence; the last one matches any folder."""
     from formalimg.benchmarks.registry import suite, suite_names  # here, because only folders of images need it
 
-    layouts = (suite(name).image_layout() for name in suite_names())
-    all_layouts = [IMAGEFOLDER, *(layout for layout in layouts if layout is not None), PUBLISHED]
-    return {layout.name: layout for layout in all_layouts}
+    layouts = [IMAGEFOLDER, *(suite(name).image_layout() for name in suite_names()), PUBLISHED]
+    return {layout.name: layout for layout in layouts if layout is not None}
 
 
-def find_published_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
+def _published_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
     """Yield the candidate files of the `published` layout, in which images are named after their items."""
-    inside = images_prefix(folder)
+    inside = _images_prefix(folder)
     for file in folder.files:
         if not file.startswith(inside):
             continue
@@ -264,7 +251,7 @@ def find_published_candidates(folder: FolderListing, index: ItemIndex) -> Iterat
             yield CandidateFile(file, None)
 
 
-def images_prefix(folder: FolderListing) -> str:
+def _images_prefix(folder: FolderListing) -> str:
     """Return the common prefix of image paths in a folder: empty, or such as `responses/knolling/my-model/imgs/`."""
     depths: dict[int, dict[str, None]] = {}
     flat = False
@@ -316,6 +303,6 @@ def _example_name(request: RequestedImage) -> str:
 
 
 IMAGEFOLDER = ImageLayout(
-    "imagefolder", lambda folder: any(name in folder.files for name in METADATA), imagefolder_candidates
+    "imagefolder", lambda folder: any(name in folder.files for name in METADATA), _imagefolder_candidates
 )
-PUBLISHED = ImageLayout("published", lambda folder: True, find_published_candidates, _example_name)
+PUBLISHED = ImageLayout("published", lambda folder: True, _published_candidates, _example_name)

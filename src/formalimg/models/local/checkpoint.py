@@ -28,8 +28,11 @@ _DTYPES |= {name: name for name in _DTYPES.values()}
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _KEY_NAMES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 _MAX_WHOLE_FILE = 1 << 20  # files up to this size are hashed as a whole
-_SAMPLES, _SAMPLE_BYTES = 64, 4096
-"""Of larger files, so many samples of so many bytes each, evenly spread, the first and the last included."""
+_SAMPLES, _SAMPLE_BYTES = 64, 4096  # of larger files: samples, evenly spread, the first and the last included
+_LOADING_ERRORS = (OSError, ValueError, ImportError, KeyError, AttributeError)
+# modules whose errors say that the hub cannot be reached; they are no OSErrors, and of several versions
+_NETWORK_MODULES = ("httpx", "httpcore", "huggingface_hub")
+CHECKPOINT_OPTIONS = ("device", "dtype", "revision", "offline", "trust_remote_code")  # the options of `read_checkpoint`
 
 
 @dataclass(frozen=True)
@@ -64,9 +67,10 @@ class Checkpoint:
     def served(self, file: str, *libraries: str) -> dict[str, Setting]:
         """Return the values actually used: commit, device, dtype and library versions."""
         settings: dict[str, Setting] = {"model": self.model, "device": self.device, "dtype": self.dtype}
-        commit = self._commit(file)
-        if commit is not None:
-            settings["commit"] = commit
+        cached = None if self.folder is not None else self.find(file)
+        for part in cached.parents if cached is not None else ():
+            if part.parent.name == "snapshots":
+                settings["commit"] = part.name
         return {**settings, **{library: version(library) for library in (*libraries, "torch")}}
 
     @property
@@ -79,12 +83,8 @@ class Checkpoint:
         common: dict[str, Any] = {"trust_remote_code": True} if self.trusted else {}
         if self.folder is not None:
             return {"local_files_only": True, **common}
-        return {
-            "revision": self.revision,
-            "local_files_only": self.offline,
-            "token": find_api_key(_KEY_NAMES),
-            **common,
-        }
+        token = find_api_key(_KEY_NAMES)
+        return {"revision": self.revision, "local_files_only": self.offline, "token": token, **common}
 
     def torch_dtype(self) -> Any:
         """Return the dtype as a torch object."""
@@ -114,12 +114,6 @@ class Checkpoint:
         except Exception:  # no such model, no access, no network: loading it will say which
             return None
 
-    def _commit(self, file: str) -> str | None:
-        cached = None if self.folder is not None else self.find(file)
-        if cached is None:
-            return None
-        return next((part.name for part in cached.parents if part.parent.name == "snapshots"), None)
-
     @contextmanager
     def being_loaded(self, name: str) -> Iterator[None]:
         """Load exclusively within this context, translating errors to user errors such as a missing package.
@@ -137,13 +131,6 @@ class Checkpoint:
             return
         # Outside of the handler, so that the library's exception, which may quote a key, does not hang on to it.
         raise FormalimgError(f"{name} cannot be loaded: {truncate(reason, 400, 100)}")
-
-
-_LOADING_ERRORS = (OSError, ValueError, ImportError, KeyError, AttributeError)
-_NETWORK_MODULES = ("httpx", "httpcore", "huggingface_hub")
-"""Modules whose errors say that the hub cannot be reached; they are no OSErrors, and of several versions."""
-CHECKPOINT_OPTIONS = ("device", "dtype", "revision", "offline", "trust_remote_code")
-"""The options that `read_checkpoint` reads."""
 
 
 def read_checkpoint(
@@ -164,7 +151,7 @@ def read_checkpoint(
         model,
         options.text("revision", None),
         devices[0],
-        (usual_dtype or default_dtype(devices)) if dtype == "auto" else _DTYPES[dtype],
+        (usual_dtype or _default_dtype(devices)) if dtype == "auto" else _DTYPES[dtype],
         options.flag("offline", False),
         options.flag("trust_remote_code", False),
     )
@@ -173,15 +160,13 @@ def read_checkpoint(
 def digest_files(path: Path) -> str:
     """Return a short digest of a file or folder, based on names, sizes and sampled bytes.
 
-    Checkpoints of the same name are often overwritten. Training changes weights everywhere, so that samples of a large
-    file say as much as the whole, in no time.
+    Training changes weights everywhere, so that samples of a large file say as much as the whole, in no time.
     """
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     digest = hashlib.sha256()
     for file in files:
-        hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-        if hidden:  # bookkeeping of download tools and of git, which differs from copy to copy
-            continue
+        if any(part.startswith(".") for part in file.relative_to(path).parts):
+            continue  # bookkeeping of download tools and of git, which differs from copy to copy
         size = file.stat().st_size
         digest.update(f"{file.relative_to(path).as_posix()} {size}\n".encode())
         with file.open("rb") as opened:
@@ -237,7 +222,7 @@ def device_type(device: str) -> str:
     return device.partition(":")[0]
 
 
-def default_dtype(devices: Sequence[str]) -> str:
+def _default_dtype(devices: Sequence[str]) -> str:
     """Return the smallest dtype that is fast on all of the devices."""
     import torch
 

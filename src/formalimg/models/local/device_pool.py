@@ -19,12 +19,11 @@ Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
 
+# messages of devices that have no exception of their own for it
 _OUT_OF_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")
-"""Messages of devices that have no exception of their own for it."""
 _MARGIN = 0.8  # the part of the free memory that may be counted on: it is fragmented, and libraries take some too
+# seconds that a free worker waits for more tasks: callers that got the answers of a batch mostly have the next at once
 _BATCH_DELAY = 0.02
-"""Seconds that a free worker waits for more tasks, if it can do several at once: the callers that got the answers of a
-batch mostly have the next question at once."""
 
 # While libraries load weights, they change torch for the whole process: the dtype of new tensors, and how modules keep
 # their parameters. An image generated in another thread meanwhile could come out differently. So this is a
@@ -32,6 +31,7 @@ batch mostly have the next question at once."""
 _changed = Condition()
 _computing = 0
 _loading = 0  # number of threads that load, or wait to
+_batches = 0  # number of threads that load weights or compute a batch, whether or not somebody waits for it
 
 
 @contextmanager
@@ -64,21 +64,6 @@ def exclusive_loading() -> Iterator[None]:
             _computing -= 1
             _loading -= 1
             _changed.notify_all()
-
-
-_batches = 0  # number of threads that load weights or compute a batch, whether or not somebody waits for it
-
-
-@contextmanager
-def _count_batch() -> Iterator[None]:
-    global _batches
-    with _changed:
-        _batches += 1
-    try:
-        yield
-    finally:
-        with _changed:
-            _batches -= 1
 
 
 def has_work_under_way() -> bool:
@@ -151,10 +136,16 @@ class DevicePool(Generic[PoolTask, Result]):
         batch = self._next_batch()
         if not batch:
             return
+        global _batches
         self._thread.batch = batch
         try:
-            with _count_batch():
+            with _changed:
+                _batches += 1
+            try:
                 results = self._worker()([queued.task for queued in batch])
+            finally:
+                with _changed:
+                    _batches -= 1
             if len(results) != len(batch):
                 raise RuntimeError(f"{len(batch)} tasks have {len(results)} results")
         except BaseException as error:
@@ -171,7 +162,11 @@ class DevicePool(Generic[PoolTask, Result]):
 
     def _worker(self) -> Callable[[Sequence[PoolTask]], Sequence[Result]]:
         if not hasattr(self._thread, "work"):
-            _set_thread_device(self._thread.device)
+            import torch
+
+            index = torch.device(self._thread.device).index
+            if index is not None and not self._thread.device.startswith("cpu"):
+                torch.accelerator.set_device_index(index)  # for libraries that do not specify a device
             self._thread.work = self._start(self._thread.device)
         work: Callable[[Sequence[PoolTask]], Sequence[Result]] = self._thread.work
         return work
@@ -199,15 +194,6 @@ def _assign_device(thread: local, devices: deque[str]) -> None:
     thread.device = devices.popleft()
 
 
-def _set_thread_device(device: str) -> None:
-    """Set the current device of this thread, for libraries that do not specify a device."""
-    import torch
-
-    index = torch.device(device).index
-    if index is not None and not device.startswith("cpu"):
-        torch.accelerator.set_device_index(index)
-
-
 class AdaptiveBatcher:
     """Runs work in batches that fit into memory, halving the batch size after each out-of-memory error."""
 
@@ -226,9 +212,12 @@ class AdaptiveBatcher:
             batch = requests[len(results) : len(results) + size]
             if self._gauge:
                 self._gauge.begin()
-            done = _none_if_out_of_memory(work, batch)
-            if done is not None:
-                results.extend(done)
+            try:
+                results.extend(work(batch))
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+            else:
                 self._grow(size)
                 continue
             # Only here, since the exception holds on to the memory of everything that was being computed.
@@ -292,14 +281,3 @@ def free_memory() -> None:
     gc.collect()
     if torch.accelerator.is_available():
         torch.accelerator.empty_cache()
-
-
-def _none_if_out_of_memory(
-    work: Callable[[Sequence[PoolTask]], Sequence[Result]], batch: Sequence[PoolTask]
-) -> Sequence[Result] | None:
-    try:
-        return work(batch)
-    except Exception as error:
-        if not is_out_of_memory(error):
-            raise
-        return None

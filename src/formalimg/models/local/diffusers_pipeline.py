@@ -27,23 +27,16 @@ PipelineTask: TypeAlias = Literal["auto", "text-to-image", "image-to-image"]
 Offload: TypeAlias = Literal["none", "model", "sequential"]
 
 INDEX = "model_index.json"  # the file that every saved pipeline has; it names the classes of the pipeline and its parts
-_OWN_ARGUMENTS = (
+_OWN_ARGUMENTS = (  # arguments that follow from the request, or that we rely on
     *("prompt", "generator", "image", "height", "width"),
     *("output_type", "return_dict", "num_images_per_prompt", "callback_on_step_end"),
 )
-"""Arguments that follow from the request, or that we rely on."""
 _SIZE_STEP = 16  # pipelines take sizes that are multiples of 8 or 16, whatever the weights would allow
 _OUT_OF_MEMORY = Failed(
     "out of memory, even for one image at a time: see the options offload, vae_tiling, dtype and size"
 )
-
-_OPTION_FOR = {
-    "num_inference_steps": "steps",
-    "guidance_scale": "guidance",
-    "negative_prompt": "negative_prompt",
-    "height": "size",
-    "width": "size",
-}
+_OPTION_FOR = {"num_inference_steps": "steps", "guidance_scale": "guidance", "negative_prompt": "negative_prompt"}
+_OPTION_FOR |= {"height": "size", "width": "size"}
 
 
 @dataclass(frozen=True)
@@ -160,25 +153,24 @@ def has_short_context(checkpoint: Checkpoint) -> bool:
 
 def reads_clip_only(pipeline: Any) -> bool:
     """Return whether all text encoders of a loaded pipeline are CLIP models, which are limited to 77 tokens."""
-    tokenizers = [part for name, part in pipeline.components.items() if name.startswith("tokenizer") and part]
+    tokenizers = _tokenizers(pipeline)
     return bool(tokenizers) and all("CLIP" in type(tokenizer).__name__ for tokenizer in tokenizers)
 
 
-def count_truncated_tokens(pipeline: Any, prompt: str, max_tokens: int | None) -> int | None:
-    """Return the number of prompt tokens that every text encoder truncates, or None if unknown.
-
-    Text encoders cut off long prompts silently.
-    """
-    tokenizers = [
-        part for name, part in pipeline.components.items() if name.startswith("tokenizer") and part is not None
-    ]
+def _count_truncated_tokens(pipeline: Any, prompt: str, max_tokens: int | None) -> int | None:
+    """Return the number of prompt tokens that every text encoder silently truncates, or None if unknown."""
     counts = []
-    for tokenizer in tokenizers:
+    for tokenizer in _tokenizers(pipeline):
         limit: int = tokenizer.model_max_length
         if max_tokens is not None and "CLIP" not in type(tokenizer).__name__:
             limit = min(limit, max_tokens)
         counts.append(max(0, len(tokenizer(prompt, verbose=False)["input_ids"]) - limit))
     return min(counts, default=None)
+
+
+def _tokenizers(pipeline: Any) -> list[Any]:
+    parts = pipeline.components.items()
+    return [part for name, part in parts if name.startswith("tokenizer") and part is not None]
 
 
 def _parse_index(path: Path | None) -> dict[str, Any] | None:
@@ -313,7 +305,7 @@ class LoadedPipeline:
 
     def _result(self, request: ImageRequest, image: Image) -> PipelineImage:
         served: dict[str, Setting] = {"size": f"{image.width}x{image.height}", "seed": request.seed}
-        truncated = count_truncated_tokens(self._pipeline, request.prompt, self._used("max_sequence_length"))
+        truncated = _count_truncated_tokens(self._pipeline, request.prompt, self._used("max_sequence_length"))
         if truncated is not None:
             served["tokens_cut"] = truncated
         return PipelineImage(image, {**self._served, **served})
@@ -360,8 +352,7 @@ class LoadedPipeline:
         return self._arguments.get(name, None if default is inspect.Parameter.empty else default)
 
 
-def encode_result(result: PipelineResult) -> ImageResult:
-    """Encode the image as a PNG file."""
+def _encode_result(result: PipelineResult) -> ImageResult:
     if not isinstance(result, PipelineImage):
         return result
     file = io.BytesIO()
@@ -372,7 +363,7 @@ def encode_result(result: PipelineResult) -> ImageResult:
 async def encode_results(results: Sequence[PipelineResult]) -> AsyncIterator[ImageResult]:
     """Yield the results of a batch with their images encoded."""
     # All at once, and beside the next batch: encoding takes long beside the images of a fast model.
-    files = [asyncio.create_task(asyncio.to_thread(encode_result, result)) for result in results]
+    files = [asyncio.create_task(asyncio.to_thread(_encode_result, result)) for result in results]
     try:
         for file in files:
             yield await file

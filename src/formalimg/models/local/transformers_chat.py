@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Attachment, CallError, Completion, Message, Usage
-from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.local.checkpoint import (
     INSTALL_LOCAL,
     Checkpoint,
@@ -27,17 +26,16 @@ from formalimg.models.local.device_pool import (
     is_out_of_memory,
 )
 from formalimg.models.options import Options, read_extra_fields
+from formalimg.models.provider_models import build_chat_model
 from formalimg.models.registry import require_modules, requires
 from formalimg.models.retry import RetryPolicy, chat_retry_policy
 from formalimg.types import ChatModel, Setting
 
 ChatOutcome: TypeAlias = Completion | Exception  # an answer, or why there is none
 
-_HOURS = 4 * 3600.0
-_GREEDY_POLICY = RetryPolicy(timeout=_HOURS, max_attempts=1, parse_retries=0)
-"""A local model is never busy, and what it fails at once it fails at again."""
-_SAMPLING_POLICY = RetryPolicy(timeout=_HOURS, max_attempts=1)
-"""But where answers are sampled, the next one may be parseable."""
+# A local model is never busy, and what it fails at once it fails at again.
+_GREEDY_POLICY = RetryPolicy(timeout=4 * 3600.0, max_attempts=1, parse_retries=0)
+_SAMPLING_POLICY = replace(_GREEDY_POLICY, parse_retries=2)  # where answers are sampled, the next one may be parseable
 
 
 class ChatPrompt(NamedTuple):
@@ -179,23 +177,22 @@ class TransformersChat:
             **{f"processor.{key}": str(value) for key, value in (processor_options or {}).items()},
             **{f"generate.{key}": str(value) for key, value in (generate_options or {}).items()},
         }
-        self._checkpoint = checkpoint
-        self._processor_options = dict(processor_options or {})
-        self._generate_options = {
+        # What checkpoints bring along for sampling would only cause warnings.
+        greedy = {"temperature": None, "top_p": None, "top_k": None}
+        options = {
             "max_new_tokens": max_new_tokens,
-            # What checkpoints bring along for sampling would only cause warnings.
-            **(
-                {"temperature": None, "top_p": None, "top_k": None}
-                if temperature == 0
-                else {"temperature": temperature}
-            ),
+            **({"temperature": temperature} if temperature else greedy),
             "do_sample": temperature > 0,
             **(generate_options or {}),
         }
+
+        def load(device: str) -> Callable[[Sequence[ChatPrompt]], list[ChatOutcome]]:
+            return LoadedChatModel(name, replace(checkpoint, device=device), processor_options or {}, options).complete
+
         self._pool = DevicePool[ChatPrompt, ChatOutcome](
             "transformers",
             tuple(devices) or (checkpoint.device,),
-            self._load_on,
+            load,
             max_batch=batch,
             batch_key=lambda prompt: prompt.images,
         )
@@ -207,10 +204,6 @@ class TransformersChat:
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
-
-    def _load_on(self, device: str) -> Callable[[Sequence[ChatPrompt]], list[ChatOutcome]]:
-        checkpoint = replace(self._checkpoint, device=device)
-        return LoadedChatModel(self.name, checkpoint, self._processor_options, self._generate_options).complete
 
 
 @requires(modules=("torch", "transformers"), install=INSTALL_LOCAL)

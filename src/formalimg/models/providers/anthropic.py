@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Attachment, CallError, Completion, Message
-from formalimg.models.chat_provider import SchemaProvider, build_chat_model
 from formalimg.models.options import (
     MODEL_DEFAULT,
     Options,
@@ -19,12 +18,13 @@ from formalimg.models.options import (
     with_base_url,
     without_none,
 )
+from formalimg.models.pricing import note_usage
+from formalimg.models.provider_models import SchemaProvider, build_chat_model
 from formalimg.models.providers.http import Endpoint, plain_fields, read_usage
 from formalimg.models.providers.limits import MAX_CHAT_BYTES, limit_answers
 from formalimg.models.providers.sdk import SdkClient
 from formalimg.models.registry import requires
 from formalimg.models.retry import chat_retry_policy
-from formalimg.models.spending import note_usage
 from formalimg.types import ChatModel, Setting
 
 if TYPE_CHECKING:
@@ -117,7 +117,11 @@ def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     settings |= without_none({"temperature": temperature, "effort": effort, "thinking": thinking, "base_url": base_url})
     settings |= extra_settings
     fields |= without_none({"temperature": temperature})
-    fields |= {} if thinking is None else {"thinking": _encode_thinking(name, thinking)}
+    if thinking in ("adaptive", "disabled"):
+        fields["thinking"] = {"type": thinking}
+    elif thinking is not None:
+        tokens = Options(name, {"thinking": thinking}).integer("thinking", None, minimum=1024)
+        fields["thinking"] = {"type": "enabled", "budget_tokens": tokens}
     provider = AnthropicChat(
         model, server, max_tokens=max_tokens, schema=schema, effort=effort, fields=fields, settings=settings
     )
@@ -140,13 +144,6 @@ def _connect_anthropic(model: str, base_url: str | None, timeout: float) -> _Ant
         )
 
     return SdkClient(anthropic, Endpoint(model, _KEY_NAME, url), connect)
-
-
-def _encode_thinking(model: str, text: str) -> dict[str, object]:
-    if text in ("adaptive", "disabled"):
-        return {"type": text}
-    tokens = Options(model, {"thinking": text}).integer("thinking", None, minimum=1024)
-    return {"type": "enabled", "budget_tokens": tokens}
 
 
 def _encode_part(part: str | Attachment) -> dict[str, object]:

@@ -10,9 +10,9 @@ from formalimg._util.images import image_type
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Attachment, CallError, Completion, ImageRequest, Message, Usage
-from formalimg.models.chat_provider import SchemaProvider, build_chat_model
-from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import MODEL_DEFAULT, Options, server_api_key, with_base_url, without_none
+from formalimg.models.pricing import note_usage
+from formalimg.models.provider_models import ImageCompletion, SchemaProvider, build_chat_model, build_image_model
 from formalimg.models.providers.http import Endpoint, one_line, read_usage, retry_after
 from formalimg.models.providers.limits import (
     MAX_CHAT_BYTES,
@@ -25,7 +25,6 @@ from formalimg.models.providers.limits import (
 from formalimg.models.providers.sdk import PerEventLoop
 from formalimg.models.registry import requires
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
-from formalimg.models.spending import note_usage
 from formalimg.types import ChatModel, ImageModel, Setting
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Completion, ImageRequest, Message, Usage
-from formalimg.models.chat_provider import SchemaProvider, build_chat_model
-from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import MODEL_DEFAULT, Options, check_api_key, read_extra_fields, without_none
+from formalimg.models.pricing import note_usage
+from formalimg.models.provider_models import ImageCompletion, SchemaProvider, build_chat_model, build_image_model
 from formalimg.models.providers.http import Endpoint, one_line, plain_fields, read_usage
 from formalimg.models.providers.limits import (
     MAX_CHAT_BYTES,
@@ -36,7 +36,6 @@ from formalimg.models.providers.sdk import encode_message, response_format
 from formalimg.models.registry import requires
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
 from formalimg.models.secrets import find_api_key, get_api_key, register_secret
-from formalimg.models.spending import note_usage
 from formalimg.types import ChatModel, ImageModel, Setting
 
 if TYPE_CHECKING:
@@ -348,10 +347,8 @@ class ThreadCall:
             if _on_request not in hooks["request"]:
                 # As new lists, since requests of other threads may be going through these; first, as others might read
                 # the whole body.
-                client.event_hooks = {
-                    "request": [*hooks["request"], _on_request],
-                    "response": [_on_response, *hooks["response"]],
-                }
+                requests, responses = [*hooks["request"], _on_request], [_on_response, *hooks["response"]]
+                client.event_hooks = {"request": requests, "response": responses}
 
     async def run(self, function: Callable[..., Result], *args: Any) -> Result:
         """Run a function in a new thread and return its result or raise its exception."""

@@ -16,8 +16,8 @@ from formalimg._util.images import image_type
 from formalimg._util.memory_gate import MemoryGate, reserve_answer, reserve_answer_in_thread
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError
+from formalimg.models.pricing import note_received
 from formalimg.models.secrets import redact
-from formalimg.models.spending import note_received
 
 if TYPE_CHECKING:
     from httpx2 import URL, Request, Response

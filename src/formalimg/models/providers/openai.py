@@ -7,19 +7,19 @@ import binascii
 import re
 import tomllib
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from formalimg._util.images import image_type
 from formalimg._util.installing import install_line
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Attachment, CallError, Completion, ImageRequest, Message, Usage
-from formalimg.models.chat_provider import SchemaProvider, build_chat_model
-from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import MODEL_DEFAULT, Options, read_extra_fields, with_base_url, without_none
+from formalimg.models.pricing import note_usage
+from formalimg.models.provider_models import ImageCompletion, SchemaProvider, build_chat_model, build_image_model
 from formalimg.models.providers.http import download_image, plain_fields, read_usage
 from formalimg.models.providers.limits import MAX_CHAT_BYTES
 from formalimg.models.providers.sdk import (
@@ -33,7 +33,6 @@ from formalimg.models.providers.sdk import (
 )
 from formalimg.models.registry import requires
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
-from formalimg.models.spending import note_usage
 from formalimg.models.yes_probability import LogprobsFields, LogprobsMode, read_top_logprobs
 from formalimg.types import ChatModel, ImageModel, Setting
 
@@ -111,11 +110,8 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     retry_policy = chat_retry_policy(parsed)
     base_url = parsed.url("base_url", None)
     is_reasoning = _REASONING_MODEL.match(model.rpartition("/")[2]) is not None
-    limit = parsed.choice(
-        "max_tokens_field",
-        ("max_tokens", "max_completion_tokens"),
-        "max_completion_tokens" if is_reasoning else "max_tokens",
-    )
+    limits = ("max_tokens", "max_completion_tokens")
+    limit = parsed.choice("max_tokens_field", limits, limits[is_reasoning])
     temperature = parsed.number(
         "temperature", None if is_reasoning else 0.0, minimum=0, maximum=2.0, words=MODEL_DEFAULT
     )
@@ -188,99 +184,89 @@ def _image_model_specs() -> tuple[ImageModelSpec, ...]:
     )
 
 
+@dataclass
 class OpenAIImages:
     """An image model for generation, or editing with a reference image: one call per `complete`."""
 
-    def __init__(
-        self,
-        model: str,
-        server: OpenAIClient,
-        *,
-        size: str | None = None,
-        send_seed: bool = False,
-        response_format: str = "auto",
-        fields: Mapping[str, object] | None = None,
-        settings: Mapping[str, Setting] | None = None,
-        timeout: float = 120.0,
-    ) -> None:
-        self.name = f"openai/{model}"
-        self.settings: Mapping[str, Setting] = dict(settings or {})
-        self._model = model
-        self._server = server
-        self._size = size
-        self._send_seed = send_seed
-        self._fields = dict(fields or {})
-        self._timeout = timeout
-        name = model.rpartition("/")[2]  # without a gateway's vendor prefix, as in `openai/gpt-image-1`
-        specs = (spec for spec in _image_model_specs() if name.startswith(spec.begins))
-        self._spec = next(specs, ImageModelSpec(""))
+    model: str
+    server: OpenAIClient
+    size: str | None = None
+    send_seed: bool = False
+    response_format: str = "auto"
+    fields: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    timeout: float = 120.0
+
+    def __post_init__(self) -> None:
+        self.name = f"openai/{self.model}"
+        model = self.model.rpartition("/")[2]  # without a gateway's vendor prefix, as in `openai/gpt-image-1`
+        self._spec = next((spec for spec in _image_model_specs() if model.startswith(spec.begins)), ImageModelSpec(""))
         self.takes_images = self._spec.edits
-        if response_format == "auto":
-            response_format = "b64_json" if self._spec.asks_for_data else "none"
-        if response_format != "none":
-            self._fields["response_format"] = response_format
+        if self.response_format == "auto":
+            self.response_format = "b64_json" if self._spec.asks_for_data else "none"
+        if self.response_format != "none":
+            self.fields = {**self.fields, "response_format": self.response_format}
 
     async def complete(self, request: ImageRequest) -> ImageCompletion:
         """Generate one image."""
-        size = self._size or self._spec.size(request.size)
-        answer, request_id = await self._server.call(lambda client: self._send(client, request, size))
+        size = self.size or self._spec.size(request.size)
+        answer, request_id = await self.server.call(lambda client: self._send(client, request, size))
         # Paid for from here on, whether or not there is an image in it or at the address it names.
         usage = note_usage(read_usage(answer.get("usage"), ["input_tokens"], ["output_tokens"], images=1))
         entries = answer.get("data")
         entry = entries[0] if isinstance(entries, list) and entries else None
         if not isinstance(entry, dict):
             raise CallError("wrong", "there is no image in the answer")
-        data = await read_image(entry.get("b64_json"), entry.get("url"), self._timeout)
+        data = await read_image(entry.get("b64_json"), entry.get("url"), self.timeout)
         served = {"asked_size": size, **plain_fields(answer, *_SERVED_FIELDS)}
         served |= plain_fields(entry, "revised_prompt", "seed")
-        if self._send_seed:
+        if self.send_seed:
             served.setdefault("seed", request.seed)
         return ImageCompletion(data, {**served, **request_id}, usage)
 
     def _send(self, client: AsyncOpenAI, request: ImageRequest, size: str) -> Awaitable[Any]:
         # Most fields go past the library: which of them it knows by name differs between versions and methods.
-        fields = {**self._fields, "seed": request.seed} if self._send_seed else self._fields
+        fields = {**self.fields, "seed": request.seed} if self.send_seed else self.fields
         images = client.images.with_raw_response
         if request.reference is None:
-            return images.generate(model=self._model, prompt=request.prompt, size=size, extra_body=fields)
+            return images.generate(model=self.model, prompt=request.prompt, size=size, extra_body=fields)
         image = ("reference.png", request.reference, "image/png")
-        return images.edit(model=self._model, prompt=request.prompt, size=size, image=image, extra_body=fields)
+        return images.edit(model=self.model, prompt=request.prompt, size=size, image=image, extra_body=fields)
 
 
+@dataclass
 class OpenAIChatImages:
     """An image model accessed through chat completions, which have no size parameter: one call per `complete`."""
 
-    takes_images = True
+    model: str
+    server: OpenAIClient
+    send_seed: bool = False
+    fields: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    timeout: float = 120.0
+    takes_images: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        model: str,
-        server: OpenAIClient,
-        *,
-        send_seed: bool = False,
-        fields: Mapping[str, object] | None = None,
-        settings: Mapping[str, Setting] | None = None,
-        timeout: float = 120.0,
-    ) -> None:
-        self.name = f"openai/{model}"
-        self.settings: Mapping[str, Setting] = dict(settings or {})
-        self._model = model
-        self._server = server
-        self._send_seed = send_seed
-        self._fields = {"modalities": ["image", "text"], **(fields or {})}
-        self._timeout = timeout
+    @property
+    def name(self) -> str:
+        """Name as users write it."""
+        return f"openai/{self.model}"
 
     async def complete(self, request: ImageRequest) -> ImageCompletion:
         """Generate one image."""
         parts: tuple[str | Attachment, ...] = (request.prompt,)
         if request.reference is not None:
             parts = (request.prompt, Attachment(request.reference, "image/png"))
-        seed = {"seed": request.seed} if self._send_seed else {}
-        fields = {**self._fields, **seed, "messages": [encode_message(Message("user", parts))]}
-        answer, request_id = await complete_chat(self._server, self._model, fields)
+        seed = {"seed": request.seed} if self.send_seed else {}
+        fields = {
+            "modalities": ["image", "text"],
+            **self.fields,
+            **seed,
+            "messages": [encode_message(Message("user", parts))],
+        }
+        answer, request_id = await complete_chat(self.server, self.model, fields)
         usage = note_usage(read_usage(answer.get("usage"), ["prompt_tokens"], ["completion_tokens"], images=1))
         addresses = _image_addresses(answer)
-        data = await read_image(None, addresses[0], self._timeout)
+        data = await read_image(None, addresses[0], self.timeout)
         served = plain_fields(answer, "model", "id", "created", "system_fingerprint")
         served |= {**seed, **({"images": len(addresses)} if len(addresses) > 1 else {}), **request_id}
         return ImageCompletion(data, served, usage)
@@ -363,21 +349,12 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
     settings |= {**extra_settings, **without_none({"size": size})}
     settings |= {"seeded": True} if send_seed else {}  # runs are stored under this name
     settings |= {"base_url": base_url} if base_url else {}
+    timeout = retry_policy.timeout
     provider: OpenAIImages | OpenAIChatImages
     if api == "chat":
         settings["api"] = api
-        provider = OpenAIChatImages(
-            model, server, send_seed=send_seed, fields=extra_fields, settings=settings, timeout=retry_policy.timeout
-        )
+        provider = OpenAIChatImages(model, server, send_seed, extra_fields, settings, timeout)
     else:
-        provider = OpenAIImages(
-            model,
-            server,
-            size=size,
-            send_seed=send_seed,
-            response_format=response_format,
-            fields={**fields, **extra_fields},
-            settings=settings,
-            timeout=retry_policy.timeout,
-        )
+        fields |= extra_fields
+        provider = OpenAIImages(model, server, size, send_seed, response_format, fields, settings, timeout)
     return build_image_model(provider, retry_policy=retry_policy)

@@ -8,6 +8,7 @@ import hashlib
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import astuple
 from importlib.resources import files
 from typing import Any
 
@@ -42,6 +43,11 @@ from formalimg.rewards.server.score_request import (
 )
 
 _CLIENT_CLOSED_REQUEST = 499  # the status that is counted for a client that disconnected; nobody gets to see it
+# what clients know the limits as, in the order of their fields
+_LIMIT_NAMES = (
+    *("most_bytes", "most_items", "at_once", "most_waiting", "longest_wait", "timeout"),
+    *("longest_end", "most_connections"),
+)
 _PACKAGE = "formalimg.rewards.server"
 _DOCS_HEADERS: Mapping[str, str] = {
     # The page brings its style along, and nothing else is ever loaded.
@@ -202,16 +208,7 @@ def _describe_server(context: ServerContext) -> Mapping[str, object]:
         },
         "suites": dict(scorer.suite_digests()),
         "vocabularies": {name: _vocabulary_digest(name) for name in vocabulary_names()},
-        "limits": {
-            "most_bytes": limits.max_body_bytes,
-            "most_items": limits.max_items,
-            "at_once": limits.max_concurrency,
-            "most_waiting": limits.max_waiting,
-            "longest_wait": limits.max_wait,
-            "timeout": limits.timeout,
-            "longest_end": limits.shutdown_timeout,
-            "most_connections": limits.max_connections,
-        },
+        "limits": dict(zip(_LIMIT_NAMES, astuple(limits), strict=True)),
         "reads_files": context.root is not None,
     }
 

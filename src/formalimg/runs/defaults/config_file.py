@@ -35,7 +35,8 @@ def read_project_file(path: Path) -> ConfigFile:
     """Read the configuration file of a project."""
     reader = _Reader(path, project=True)
     content = reader.read_bytes(path)
-    file = replace(reader.parse(content), is_trusted=is_allowed(path, content))
+    is_allowed = _read_digests().get(_path_key(path)) == hashlib.sha256(content).hexdigest()
+    file = replace(reader.parse(content), is_trusted=is_allowed)
     if reader.wishes and not file.is_trusted:
         wishes = "; ".join(reader.wishes[:3]) + (f"; and {len(reader.wishes) - 3} more" * (len(reader.wishes) > 3))
         raise FormalimgError(
@@ -93,13 +94,12 @@ class _Reader:
         if not isinstance(table, dict):
             raise FormalimgError(f"{self.name}: {heading[1:-1]} is a table: write {heading}")
         self._require_known_keys(table, keys, heading)
+        budget, runs = table.get("budget"), table.get("runs")
         return ConfigTable(
-            self._read_model(table, heading, "judge"),
-            self._read_options(table, heading, "judge"),
-            self._read_budget(table, heading),
-            self._read_runs(table, heading),
-            self._read_model(table, heading, "grounder"),
-            self._read_options(table, heading, "grounder"),
+            *(self._read_model(table, heading, "judge"), self._read_options(table, heading, "judge")),
+            None if budget is None else self._read_budget(budget, heading),
+            None if runs is None else self._read_runs(runs, heading),
+            *(self._read_model(table, heading, "grounder"), self._read_options(table, heading, "grounder")),
         )
 
     def _read_model(self, table: Mapping[str, Any], heading: str, role: str) -> str | None:
@@ -141,24 +141,22 @@ class _Reader:
         if self._project:
             self.wishes.append(f"{key} = {truncate(repr(value), 120, 40)}")
 
-    def _read_budget(self, table: Mapping[str, Any], heading: str) -> float | None:
-        budget = table.get("budget")
-        if budget is None:
-            return None
+    def _read_budget(self, budget: object, heading: str) -> float:
         if isinstance(budget, bool) or not isinstance(budget, int | float) or math.isnan(budget) or budget < 0:
             raise self._wrong(heading, "budget", "write 0 or more US dollars, as in 20 or 2.5; inf for no limit")
         return math.inf if budget > 1e12 else float(budget)
 
-    def _read_runs(self, table: Mapping[str, Any], heading: str) -> Path | None:
-        runs = table.get("runs")
-        if runs is None:
-            return None
+    def _read_runs(self, runs: object, heading: str) -> Path:
         if not _is_line(runs):
             raise self._wrong(heading, "runs", 'write the path of a folder, as in "runs"')
         if not self._project:
             return Path(runs).expanduser()
         folder = self._folder / Path(runs).expanduser()
-        if not is_below(folder, self._folder):
+        try:
+            is_below = self._folder.resolve() in folder.resolve().parents
+        except (OSError, RuntimeError):  # a loop of links
+            is_below = False
+        if not is_below:
             self._wish("runs", runs)
         return Path(os.path.relpath(folder))
 
@@ -201,19 +199,6 @@ _HARMLESS_OPTION = re.compile(
 """Options that are numbers or choices: none names an address, a path, a price or somebody who pays."""
 
 _MAX_DIGESTS_BYTES = 10_000_000
-
-
-def is_below(path: Path, folder: Path) -> bool:
-    """Return whether a path, with symbolic links resolved, lies inside a folder."""
-    try:
-        return folder.resolve() in path.resolve().parents
-    except (OSError, RuntimeError):  # a loop of links
-        return False
-
-
-def is_allowed(path: Path, content: bytes) -> bool:
-    """Return whether the user has allowed this exact content of a configuration file."""
-    return _read_digests().get(_path_key(path)) == hashlib.sha256(content).hexdigest()
 
 
 def allow_file(path: Path, content: bytes) -> None:

@@ -6,8 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from formalimg.runs.ray.pool import open_worker_pool
 
-__all__ = [
-    "open_worker_pool",
-]
+__all__ = ["open_worker_pool"]
 
 __getattr__, __dir__ = lazy_exports(__name__)

@@ -55,17 +55,14 @@ def format_rates(rates: Sequence[WorkerRate]) -> str:
         if worker.host:
             by_host[worker.host].append(worker.rate)
     starting = sum(not worker.host for worker in rates)
-    few = len(rates) <= _MAX_LISTED
-    parts = [f"{host} {_format_host(host_rates, few=few)}/s" for host, host_rates in sorted(by_host.items())]
+    parts = []
+    for host, values in sorted(by_host.items()):
+        each = " + ".join(f"{rate:.1f}" for rate in values)
+        text = each if len(rates) <= _MAX_LISTED else f"{len(values)} × {min(values):.1f} to {max(values):.1f}"
+        parts.append(f"{host} {text}/s")
     working = len(rates) - starting
     text = f"{working} worker{'s' * (working != 1)}" + (f": {', '.join(parts)}" if parts else "")
     return f"{text}; {starting} starting" if starting else text
-
-
-def _format_host(rates: Sequence[float], *, few: bool) -> str:
-    if few:
-        return " + ".join(f"{rate:.1f}" for rate in rates)
-    return f"{len(rates)} × {min(rates):.1f} to {max(rates):.1f}"
 
 
 @dataclass
@@ -251,18 +248,19 @@ class WorkerPool:
 
     def close(self) -> None:
         """End all workers, including those still starting, and reject further calls."""
+
+        def cancel() -> None:
+            for task in self._slot_tasks:
+                task.cancel()
+            for scheduler in self._schedulers.values():
+                scheduler.end(FormalimgError(_CLOSED))
+
         self._closed = True
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # mostly the loop has ended, and all that ran in it
-                self._loop.call_soon_threadsafe(self._cancel)
+                self._loop.call_soon_threadsafe(cancel)
         for slot in self._slots:
             end_worker(slot.clear())
-
-    def _cancel(self) -> None:
-        for task in self._slot_tasks:
-            task.cancel()
-        for scheduler in self._schedulers.values():
-            scheduler.end(FormalimgError(_CLOSED))
 
     async def _call(self, method: str, arguments: tuple[Any, ...], steps: int, alone: bool, begun: bool) -> Any:
         from ray.exceptions import RayError, RayTaskError

@@ -71,13 +71,13 @@ class ResourceRequest:
         """Return the number of workers that fit on the idle live machines, or None if unlimited."""
         if not self.cpus and not self.gpus:
             return None
-        return sum(self._fits_on(node["Resources"]) for node in nodes if node["Alive"])
-
-    def _fits_on(self, resources: Mapping[str, float]) -> int:
-        amounts = [(self.cpus, resources.get("CPU", 0)), (self.gpus, resources.get("GPU", 0))]
-        if self.gpus and self.gpus < 1:  # parts are parts of one GPU each
-            amounts[1] = (1, resources.get("GPU", 0) * int(1 / self.gpus))
-        return min(int(available / needed) for needed, available in amounts if needed)
+        workers = 0
+        for resources in (node["Resources"] for node in nodes if node["Alive"]):
+            amounts = [(self.cpus, resources.get("CPU", 0)), (self.gpus, resources.get("GPU", 0))]
+            if self.gpus and self.gpus < 1:  # parts are parts of one GPU each
+                amounts[1] = (1, resources.get("GPU", 0) * int(1 / self.gpus))
+            workers += min(int(available / needed) for needed, available in amounts if needed)
+        return workers
 
 
 @contextmanager

@@ -102,25 +102,21 @@ def complete_binding_from(before: Binding, answer: BindingAnswer, pools: Pools) 
     changes = binding_changes(before, after) or _find_needless_object(before, after)
     if changes:
         return Rejection("binding changed", truncate(changes, 250, 50))
-    for thing in after.objects[len(before.objects) :]:
-        objection = _objection_to(thing, before, pools)
-        if objection is not None:
-            return objection
-    return after
+    objections = (_objection_to(added, before, pools) for added in after.objects[len(before.objects) :])
+    return next(filter(None, objections), after)
 
 
 def binding_changes(before: Binding, after: Binding) -> str | None:
-    """Describe how a completed binding differs from the original, or return None.
-
-    To complete a binding is to fill in the open ids of its relations, each with two different objects, and to add
-    objects that have an item and nothing else. Anything more is a change, and so is anything left open.
-    """
-    changes = (
-        _object_list_changes(before, after),
-        _style_changes(before, after),
-        _relation_list_changes(before, after),
-    )
-    return "; ".join(change for group in changes for change in group) or None
+    """Describe what a completed binding changes besides filling in ids and adding plain objects, or return None."""
+    changes = [*_object_list_changes(before, after)]
+    if before.style != after.style:
+        if before.style is None:
+            changes.append(f"there was no style and now there is {after.style!r}")
+        elif after.style is None:
+            changes.append(f"the style {before.style!r} is missing")
+        else:
+            changes.append(f"the style was {before.style!r} and is now {after.style!r}")
+    return "; ".join([*changes, *_relation_list_changes(before, after)]) or None
 
 
 def _object_list_changes(before: Binding, after: Binding) -> Iterator[str]:
@@ -146,15 +142,6 @@ def _object_changes(name: str, before: BoundObject, after: BoundObject) -> Itera
             yield f"{name} ({before.item}) has lost its {category} {old!r}"
         elif old != new:
             yield f"the {category} of {name} ({before.item}) was {old!r} and is now {new!r}"
-
-
-def _style_changes(before: Binding, after: Binding) -> Iterator[str]:
-    if before.style is None and after.style is not None:
-        yield f"there was no style and now there is {after.style!r}"
-    elif before.style is not None and after.style is None:
-        yield f"the style {before.style!r} is missing"
-    elif before.style != after.style:
-        yield f"the style was {before.style!r} and is now {after.style!r}"
 
 
 def _relation_list_changes(before: Binding, after: Binding) -> Iterator[str]:
@@ -222,12 +209,7 @@ _INDEFINITE = ("a", "an", "one", "another")
 
 
 def check_questions(questions: Sequence[str], mix: ConceptMixture, pools: Pools) -> tuple[str, ...] | Rejection:
-    """Return the questions in concept order, or a rejection if any concept lacks its own question.
-
-    A question says its concept, of the right object and in the right direction, names all objects that the concept is
-    about, and asks for nothing else. What our reader does not understand is rejected: another draw costs little, and a
-    wrong question would make every verdict on the item wrong.
-    """
+    """Return the questions in concept order, or a rejection unless each asks for just its concept."""
     if len(questions) != len(mix.concepts):
         return Rejection("wrong number of questions", f"{len(questions)} instead of {len(mix.concepts)}")
     lines = tuple(" ".join(question.split()) for question in questions)
@@ -252,19 +234,26 @@ def _asks_for(
     if words[:1] not in ([beginning] for beginning in _load_words()["beginnings"]) or line.count("?") > 1:
         return False
     category = bound.concept.category
-    if any(
-        not _is_own(words, index, own_pairs)
-        for index in _find_turning_words(words, _load_words()["fitting"].get(category, ()))
-    ):
-        return False
+    for phrase in _load_words()["turning"]:  # which change the meaning of a question, as a negation does
+        parts = phrase.split()
+        starts = (index for index in range(len(words)) if words[index : index + len(parts)] == parts)
+        if phrase not in _load_words()["fitting"].get(category, ()) and not all(
+            _is_own(words, index, own_pairs) for index in starts
+        ):
+            return False
     if _asks_for_one_of_several(words, bound, binding, own_pairs):
         return False
     alone, alone_binding = _isolate_concept(bound, binding)
     objects = [
-        BoundConcept(Concept("object", thing.item), (number,)) for number, thing in enumerate(alone_binding.objects, 1)
+        BoundConcept(Concept("object", obj.item), (number,)) for number, obj in enumerate(alone_binding.objects, 1)
     ]
     requested = (alone, *(obj for obj in objects if set(obj.objects) & set(alone.objects)))
-    plain = line if category in ("object", "number") else _without_descriptions(line, bound, binding)
+    plain = line
+    if category not in ("object", "number"):  # without words that only identify: "the three red cats" are "the cats"
+        naming = set(_load_words()["naming"]["numbers"])
+        naming.update(*(binding.objects[number - 1].attributes.values() for number in bound.objects))
+        names = "|".join(map(re.escape, sorted(naming - {bound.concept.value})))
+        plain = re.sub(rf"\b(the|all) (?:(?:{names}),? )+(?=\w)", r"\1 ", line)
     return not missing_concepts(plain, requested, alone_binding) and not extra_concepts(
         plain, requested, alone_binding, pools
     )
@@ -288,15 +277,6 @@ def _isolate_concept(bound: BoundConcept, binding: Binding) -> tuple[BoundConcep
     )
 
 
-def _without_descriptions(line: str, bound: BoundConcept, binding: Binding) -> str:
-    """Return the question without modifiers that only identify an object: "the three red cats" becomes "the cats"."""
-    naming = set(_load_words()["naming"]["numbers"]) - {bound.concept.value}
-    for number in bound.objects:
-        naming |= {value for value in binding.objects[number - 1].attributes.values() if value != bound.concept.value}
-    names = "|".join(re.escape(word) for word in sorted(naming))
-    return re.sub(rf"\b(the|all) (?:(?:{names}),? )+(?=\w)", r"\1 ", line)
-
-
 def _asks_for_one_of_several(
     words: Sequence[str], bound: BoundConcept, binding: Binding, own_pairs: Collection[tuple[str, str]]
 ) -> bool:
@@ -311,14 +291,6 @@ def _asks_for_one_of_several(
     )
 
 
-def _find_turning_words(words: Sequence[str], fitting: Collection[str]) -> Iterator[int]:
-    """Yield the indexes of words that change the meaning of a question, such as a negation."""
-    for phrase in _load_words()["turning"]:
-        parts = phrase.split()
-        if phrase not in fitting:
-            yield from (index for index in range(len(words)) if list(words[index : index + len(parts)]) == parts)
-
-
 def _is_own(words: Sequence[str], index: int, own_pairs: Collection[tuple[str, str]]) -> bool:
     """Return whether the word has the same neighbour as in the concept's own statement or question."""
     return any(pair in own_pairs for pair in pairwise(words[max(index - 1, 0) : index + 2]))
@@ -330,6 +302,4 @@ def _split_words(text: str) -> list[str]:
 
 @cache
 def _load_words() -> dict[str, Any]:
-    return tomllib.loads(
-        (files("formalimg.benchmarks.conceptmix.authoring") / "question_words.toml").read_text(encoding="utf-8")
-    )
+    return tomllib.loads((files(__package__) / "question_words.toml").read_text(encoding="utf-8"))

@@ -156,9 +156,8 @@ class ConceptTemplates:
 
     def check_request(self, mix: ConceptMixture, caption: str, *, repeat: bool) -> str:
         """Return the prompt for the checker; with `repeat`, it also requests the caption, as in the published code."""
-        return self._texts["repeat-caption" if repeat else "check-caption"].fill(
-            {**_statement_list(mix), "caption": caption}
-        )
+        text = self._texts["repeat-caption" if repeat else "check-caption"]
+        return text.fill({**_statement_list(mix), "caption": caption})
 
     def questions_request(self, mix: ConceptMixture, caption: str) -> str:
         """Return the prompt for the questions."""
@@ -222,10 +221,9 @@ class WrittenBinding(TextAnswer):
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Parse the binding from JSON, with or without a code fence."""
+        data = parse_json(text.removeprefix("```json").removesuffix("```"))
         try:
-            return cls(
-                binding=BindingAnswer.model_validate(parse_json(text.removeprefix("```json").removesuffix("```")))
-            )
+            return cls(binding=BindingAnswer.model_validate(data))
         except ValidationError as error:
             raise ValueError("it is not a binding") from error
 
@@ -269,10 +267,8 @@ class PublishedTalk(ItemTalk):
         if isinstance(answer, Rejection):
             return answer
         is_no = answer.text.startswith(_NO)
-        reason = answer.text if is_no else ""
-        if repeat:
-            return RepeatedAnswer(valid=not is_no, why=reason, caption=answer.text)
-        return ValidityAnswer(valid=not is_no, why=reason)
+        validity = ValidityAnswer(valid=not is_no, why=answer.text if is_no else "")
+        return RepeatedAnswer(**validity.model_dump(), caption=answer.text) if repeat else validity
 
     async def ask_questions(self, mix: ConceptMixture, caption: str) -> QuestionsAnswer | Rejection:
         """Request the questions and return one per non-blank line of the answer."""

@@ -7,8 +7,8 @@ import hashlib
 import json
 import sqlite3
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -61,38 +61,37 @@ class CaptionAnswerCache:
         except (OSError, sqlite3.Error) as error:
             raise FormalimgError(f"cannot write to {folder}: {error}") from error
         try:
-            if not has_no_schema(self._database):
-                require_our_schema(self._database, self._path, ";".join(_TABLES), "choose another folder")
-            self._database.execute("pragma journal_mode = wal")
-            self._database.execute("pragma synchronous = normal")
-            for statement in _TABLES:
-                self._database.execute(statement)
-            self._require_same(settings)
-        except sqlite3.Error as error:
-            self._database.close()
-            raise FormalimgError(f"{self._path} cannot be used: {error}; choose another folder") from error
+            with self._explain_failure():
+                if not has_no_schema(self._database):
+                    require_our_schema(self._database, self._path, ";".join(_TABLES), "choose another folder")
+                for statement in ("pragma journal_mode = wal", "pragma synchronous = normal", *_TABLES):
+                    self._database.execute(statement)
+                self._require_same(settings)
         except FormalimgError:
             self._database.close()
             raise
 
-    def get(self, caption: str) -> int | None:
-        """Return the category mask of a caption, or None if it is not cached."""
+    @contextmanager
+    def _explain_failure(self) -> Iterator[None]:
         try:
-            row = self._database.execute(
-                "select found from answers where caption = ?", (_hash_caption(caption),)
-            ).fetchone()
-            return None if row is None else stored_integer(row[0], "found", 0, MASKS - 1)
+            yield
         except (sqlite3.Error, StoredValueError) as error:
             raise FormalimgError(f"{self._path} cannot be used: {error}; choose another folder") from error
+
+    def get(self, caption: str) -> int | None:
+        """Return the category mask of a caption, or None if it is not cached."""
+        with self._explain_failure():
+            query = "select found from answers where caption = ?"
+            row = self._database.execute(query, (_hash_caption(caption),)).fetchone()
+            return None if row is None else stored_integer(row[0], "found", 0, MASKS - 1)
 
     def put(self, caption: str, mask: int, raw: str) -> None:
         """Store an answer."""
         try:
-            self._database.execute(
-                "insert or ignore into answers values (?, ?, ?)", (_hash_caption(caption), mask, raw)
-            )
+            row = (_hash_caption(caption), mask, raw)
+            self._database.execute("insert or ignore into answers values (?, ?, ?)", row)
         except sqlite3.Error as error:
-            raise FormalimgError(f"cannot write {self._path}: {error}; the same command goes on from here") from error
+            raise FormalimgError(f"cannot write {self._path}: {error}; rerun the same command to resume") from error
 
     def close(self) -> None:
         """Close the database."""
@@ -107,7 +106,7 @@ class CaptionAnswerCache:
             if current[name] != stored.get(name):
                 raise FormalimgError(
                     f"{self._path} holds answers with {name} {stored.get(name)}, not {current[name]}: "
-                    "give the same options to go on with it, or another folder"
+                    "give the same options to resume, or another folder"
                 )
 
 
@@ -115,8 +114,7 @@ def _hash_caption(caption: str) -> str:
     return hashlib.sha256(caption.encode()).hexdigest()
 
 
-_QUEUED_PER_CALL = 4
-"""How many captions are queued for each concurrent call: one slow answer must not hold up the others."""
+_QUEUED_PER_CALL = 4  # Captions queued for each concurrent call: one slow answer must not hold up the others
 
 
 def load_question(folder: Path | None = None) -> Prompt:
@@ -146,56 +144,48 @@ class CaptionClassifier:
 
     def classify(self, captions: Iterable[Caption], on_result: Callable[[CaptionResult], None]) -> None:
         """Classify all captions and call `on_result` with each result, in input order."""
+        run_sync(lambda: self._classify(captions, on_result))
 
-        async def classify_all() -> None:
-            async for result in self.results(captions):
-                on_result(result)
-
-        run_sync(classify_all)
-
-    async def results(self, captions: Iterable[Caption]) -> AsyncIterator[CaptionResult]:
-        """Yield the result of each caption, in input order."""
+    async def _classify(self, captions: Iterable[Caption], on_result: Callable[[CaptionResult], None]) -> None:
         limit = asyncio.Semaphore(self.model.concurrency)
         queue: deque[tuple[Caption, asyncio.Task[int | Unanswered]]] = deque()
+
+        async def take() -> None:
+            caption, task = queue.popleft()
+            outcome = await task
+            if isinstance(outcome, Unanswered):
+                on_result(CaptionResult(caption, None, unanswered=outcome.kind, reason=outcome.reason))
+            else:
+                on_result(CaptionResult(caption, outcome))
+
         try:
             for caption in captions:
-                queue.append((caption, self._task(caption.text, limit)))
+                if caption.text not in self._in_flight:
+                    task = asyncio.create_task(self._mask(caption.text, limit))
+                    self._in_flight[caption.text] = task
+                    task.add_done_callback(lambda done, text=caption.text: self._in_flight.pop(text))  # type: ignore[misc]
+                queue.append((caption, self._in_flight[caption.text]))
                 if len(queue) >= _QUEUED_PER_CALL * self.model.concurrency:
-                    yield await _await_result(*queue.popleft())
+                    await take()
             while queue:
-                yield await _await_result(*queue.popleft())
+                await take()
         finally:
             for _, task in queue:
                 task.cancel()
             await asyncio.gather(*(task for _, task in queue), return_exceptions=True)
-
-    def _task(self, text: str, limit: asyncio.Semaphore) -> asyncio.Task[int | Unanswered]:
-        if text not in self._in_flight:
-            task = asyncio.create_task(self._mask(text, limit))
-            self._in_flight[text] = task
-            task.add_done_callback(lambda done: self._in_flight.pop(text))
-        return self._in_flight[text]
 
     async def _mask(self, text: str, limit: asyncio.Semaphore) -> int | Unanswered:
         cached = self.cache.get(text)
         if cached is not None:
             return cached
         async with limit:
-            prompt = render_question(text, self.question)
-            reply = await self.model.ask([Message("user", (prompt,))], CategoriesFound)
+            reply = await self.model.ask([Message("user", (render_question(text, self.question),))], CategoriesFound)
         self.cost = None if self.cost is None or reply.cost is None else self.cost + reply.cost
         if isinstance(reply, Unanswered):
             return reply
         mask = categories_to_mask(reply.value.categories)
         self.cache.put(text, mask, reply.raw)
         return mask
-
-
-async def _await_result(caption: Caption, task: asyncio.Task[int | Unanswered]) -> CaptionResult:
-    outcome = await task
-    if isinstance(outcome, Unanswered):
-        return CaptionResult(caption, None, unanswered=outcome.kind, reason=outcome.reason)
-    return CaptionResult(caption, outcome)
 
 
 _CHARACTERS_PER_TOKEN = 4

@@ -1,7 +1,4 @@
-"""Caption files, category masks and counts, and result files.
-
-Text, JSONL, CSV and TSV files are read, and results written, as a stream.
-"""
+"""Caption files, category masks and counts, and result files, all read and written as a stream."""
 
 from __future__ import annotations
 
@@ -9,10 +6,9 @@ import csv
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, TextIO
 
 from formalimg._util.strict_json import is_utf8
@@ -72,9 +68,8 @@ class CategoryCounts:
 
     @property
     def mean(self) -> float | None:
-        """The mean number of categories per caption, or None without captions."""
-        total = sum(size * count for size, count in enumerate(self.histogram))
-        return total / self.captions if self.captions else None
+        """The mean number of categories per caption."""
+        return self.share(sum(size * count for size, count in enumerate(self.histogram)))
 
     @property
     def deviation(self) -> float | None:
@@ -86,13 +81,12 @@ class CategoryCounts:
 
     @property
     def maximum(self) -> int | None:
-        """The largest number of categories in one caption, or None without captions."""
+        """The largest number of categories in one caption."""
         return max((size for size, count in enumerate(self.histogram) if count), default=None)
 
     def having(self, category: Category) -> CategoryCounts:
         """Return the counts restricted to captions that mention a category."""
-        bit = BITS[category]
-        return CategoryCounts(tuple(count if mask & bit else 0 for mask, count in enumerate(self.by_set)))
+        return CategoryCounts(tuple(count if mask & BITS[category] else 0 for mask, count in enumerate(self.by_set)))
 
 
 DEFAULT_COLUMNS = ("caption", "prompt", "text")
@@ -114,25 +108,22 @@ def read_captions(path: Path, *, column: str | None = None, limit: int | None = 
         )
     if limit is not None and limit <= 0:
         return
-    count = 0
     try:
         with path.open(encoding="utf-8-sig", newline="\n" if path.suffix not in (".csv", ".tsv") else "") as file:
-            for caption in _READERS.get(path.suffix, _read_lines)(file, path, column):
+            reader = _READERS.get(path.suffix)
+            lines = (Caption(number, line.strip()) for number, line in enumerate(file, 1))
+            for caption in reader(file, path, column) if reader else lines:
                 yield caption
-                count += bool(caption.text)
-                if count == limit:
-                    return
+                if limit is not None and caption.text:
+                    limit -= 1
+                    if not limit:
+                        return
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}; give a file with captions") from error
     except UnicodeDecodeError as error:
         raise FormalimgError(f"{path} is not a text in UTF-8: convert it, then try again") from error
     except csv.Error as error:
         raise FormalimgError(f"{path} cannot be read as a table: {error}") from error
-
-
-def _read_lines(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
-    for number, line in enumerate(file, 1):
-        yield Caption(number, line.strip())
 
 
 def _read_records(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
@@ -150,9 +141,7 @@ def _read_records(file: TextIO, path: Path, column: str | None) -> Iterator[Capt
         field = field or _find_column(list(record), path, None)
         text = record.get(field, 0)
         if text is not None and not isinstance(text, str):
-            raise FormalimgError(
-                f"line {number} of {path} has no text in the field {field}: fix it or name another one"
-            )
+            raise FormalimgError(f"line {number} of {path} has no text in the field {field}: fix it or name another")
         if not is_utf8(text or ""):
             raise FormalimgError(f"line {number} of {path} has half a character (a lone surrogate): fix it")
         yield Caption(number, (text or "").strip())
@@ -196,71 +185,67 @@ class CaptionResult(NamedTuple):
     """The categories found in a caption."""
 
     caption: Caption  # the caption
-    found: int | None  # the mask of the categories; None if there was no answer
+    mask: int | None  # the mask of the categories; None if there was no answer
     mentions: tuple[CategoryMention, ...] = ()  # the words that mention them, where a lexicon was used
     unanswered: str = ""  # the kind of reason for having no answer: refused, unreadable or failed
     reason: str = ""  # the reason, in one line
 
 
-class CaptionResultWriter:
-    """Write one JSONL and one CSV row per caption, to files that appear only when complete."""
+@contextmanager
+def open_results(folder: Path) -> Iterator[Callable[[CaptionResult], None]]:
+    """Yield a function that writes one JSONL and one CSV row per caption, to files that appear only when complete."""
+    parts = {name: folder / f".{name}.part" for name in (LINES_FILE, TABLE_FILE)}
+    with _explain_failure(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with ExitStack() as stack:
+            with _explain_failure(folder):
+                lines, table = (
+                    stack.enter_context(part.open("w", encoding="utf-8", newline="")) for part in parts.values()
+                )
+            table.write(csv_table([["line", "caption", *CATEGORIES, "categories", "unanswered"]]))
 
-    def __init__(self, folder: Path) -> None:
-        """Initialize the writer without creating any files."""
-        self._folder = folder
-        self._open = ExitStack()
+            def add(result: CaptionResult) -> None:
+                with _explain_failure(folder):
+                    lines.write(f"{json.dumps(_result_record(result), ensure_ascii=False)}\n")
+                    table.write(csv_table([_result_cells(result)]))
 
-    def __enter__(self) -> CaptionResultWriter:
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._lines, self._table = (self._open_part(name) for name in (LINES_FILE, TABLE_FILE))
-        except OSError as error:
-            self._open.close()
-            raise FormalimgError(f"cannot write to {self._folder}: {error.strerror}") from error
-        self._table.write(csv_table([["line", "caption", *CATEGORIES, "categories", "unanswered"]]))
-        return self
+            yield add
+        with _explain_failure(folder):
+            for name, part in parts.items():
+                part.replace(folder / name)
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
 
-    def add(self, result: CaptionResult) -> None:
-        """Write the result of the next caption."""
-        line, text = result.caption
-        categories = None if result.found is None else mask_to_categories(result.found)
-        record: dict[str, object] = {"line": line, "caption": text, "categories": categories}
-        if result.mentions:
-            words: dict[Category, list[str]] = {}
-            for category, text_part in result.mentions:
-                words.setdefault(category, []).append(text_part)
-            record["words"] = words
-        if categories is None:
-            record |= {"unanswered": result.unanswered, "reason": result.reason}
-        marks = (
-            [""] * len(CATEGORIES) if categories is None else [int(category in categories) for category in CATEGORIES]
-        )
-        try:
-            self._lines.write(f"{json.dumps(record, ensure_ascii=False)}\n")
-            cells = [line, text, *marks, "" if categories is None else len(categories), result.unanswered]
-            self._table.write(csv_table([cells]))
-        except OSError as error:
-            raise FormalimgError(
-                f"cannot write to {self._folder}: {error.strerror}; make room, then try again"
-            ) from error
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._open.close()
-            for name in (LINES_FILE, TABLE_FILE):
-                if kind is None:
-                    self._part(name).replace(self._folder / name)
-                else:
-                    self._part(name).unlink(missing_ok=True)
-        except OSError as problem:
-            raise FormalimgError(
-                f"cannot write to {self._folder}: {problem.strerror}; make room, then try again"
-            ) from problem
+@contextmanager
+def _explain_failure(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FormalimgError(f"cannot write to {folder}: {error.strerror}; make room, then try again") from error
 
-    def _open_part(self, name: str) -> TextIO:
-        return self._open.enter_context(self._part(name).open("w", encoding="utf-8", newline=""))
 
-    def _part(self, name: str) -> Path:
-        return self._folder / f".{name}.part"
+def _result_record(result: CaptionResult) -> dict[str, object]:
+    line, text = result.caption
+    if result.mask is None:
+        return {
+            "line": line,
+            "caption": text,
+            "categories": None,
+            "unanswered": result.unanswered,
+            "reason": result.reason,
+        }
+    record: dict[str, object] = {"line": line, "caption": text, "categories": mask_to_categories(result.mask)}
+    words: dict[Category, list[str]] = {}
+    for category, mention in result.mentions:
+        words.setdefault(category, []).append(mention)
+    return record | ({"words": words} if words else {})
+
+
+def _result_cells(result: CaptionResult) -> list[object]:
+    if result.mask is None:
+        return [*result.caption, *[""] * len(CATEGORIES), "", result.unanswered]
+    categories = mask_to_categories(result.mask)
+    return [*result.caption, *(int(category in categories) for category in CATEGORIES), len(categories), ""]

@@ -53,18 +53,28 @@ class CaptionLexicon:
 def load_lexicon() -> CaptionLexicon:
     """Return the lexicon of visual concepts."""
     objects, numbers, spatial, grammar = (_read_words(name) for name in ("objects", "numbers", "spatial", "grammar"))
-    nouns = _collect_nouns(objects)
-    entries = list(_build_entries(nouns.every, numbers, spatial, grammar["articles"]))
-    either = {entry.words[0] for entry in entries if entry.by_itself == "object"}
-    things = _last_words({*nouns.every, *either})
+
+    def plurals(names: Iterable[str]) -> set[str]:
+        return {pluralize_noun(name, objects["plurals"]) for name in names}
+
+    settings = set(chain.from_iterable(objects["settings"].values()))
+    containers = set(objects["things"]["containers"])
+    singular = settings.union(*objects["things"].values())
+    plural = plurals(singular).union(objects["plural_only"]["values"])
+    entries = list(_build_entries(singular | plural, numbers, spatial, grammar["articles"]))
+    lengths: dict[str, set[int]] = {}
+    for entry in entries:
+        lengths.setdefault(entry.words[0], set()).add(len(entry.words))
+    plain = [entry for entry in reversed(entries) if entry.rule == "always" and len(entry.words) == 1]
+    things = _last_words(singular | plural | {entry.words[0] for entry in entries if entry.by_itself == "object"})
     return CaptionLexicon(
         entries={entry.words: entry for entry in reversed(entries)},
-        lengths=_phrase_lengths(entries),
-        always={entry.words[0]: entry.category for entry in reversed(entries) if _is_plain(entry) and entry.category},
+        lengths={word: tuple(sorted(counts, reverse=True)) for word, counts in lengths.items()},
+        always={entry.words[0]: entry.category for entry in plain if entry.category},
         things=things,
-        plurals=_last_words(nouns.plurals),
-        placeable=things - _last_words(nouns.settings),
-        containers=_last_words(nouns.containers),
+        plurals=_last_words(plural),
+        placeable=things - _last_words(settings | plurals(settings)),
+        containers=_last_words(containers | plurals(containers)),
         articles=frozenset(grammar["articles"]),
         breaks=frozenset({*grammar["articles"], *grammar["little_words"], *grammar["verbs"]}),
         describing_follows=frozenset(grammar["describing_follows"]),
@@ -74,26 +84,6 @@ def load_lexicon() -> CaptionLexicon:
         counted=frozenset(numbers["counted"]),
         groups=frozenset(numbers["after"]),
     )
-
-
-class _Nouns(NamedTuple):
-    every: frozenset[str]
-    plurals: frozenset[str]
-    settings: frozenset[str]
-    containers: frozenset[str]
-
-
-def _collect_nouns(objects: Mapping[str, Any]) -> _Nouns:
-    irregular: dict[str, str] = objects["plurals"]
-
-    def plurals(names: Iterable[str]) -> frozenset[str]:
-        return frozenset(pluralize_noun(name, irregular) for name in names)
-
-    settings = frozenset(chain.from_iterable(objects["settings"].values()))
-    containers = frozenset(objects["things"]["containers"])
-    singular = settings.union(*objects["things"].values())
-    plural = plurals(singular).union(objects["plural_only"]["values"])
-    return _Nouns(singular | plural, plural, settings | plurals(settings), containers | plurals(containers))
 
 
 def pluralize_noun(name: str, irregular: Mapping[str, str]) -> str:
@@ -130,7 +120,14 @@ def _build_entries(
     for phrase in spatial["values"]:
         for word in determiners if "{the}" in phrase else [""]:
             yield LexiconEntry(_split_phrase(phrase.replace("{the}", word)), "spatial")
-    for words, category, rule in _context_entries(numbers, spatial):
+    in_context: tuple[tuple[list[str], Category, Rule], ...] = (
+        (numbers["groups"], "number", "always"),
+        (numbers["values"], "number", "count"),
+        (numbers["before_things"], "number", "count before objects"),
+        (spatial["between_things"], "spatial", "between objects"),
+        (spatial["into_containers"], "spatial", "into containers"),
+    )
+    for words, category, rule in in_context:
         yield from (LexiconEntry(_split_phrase(word), category, rule) for word in words)
     plain: tuple[tuple[Category, list[str]], ...] = (
         ("color", colors["values"]),
@@ -144,29 +141,6 @@ def _build_entries(
         yield from (LexiconEntry(_split_phrase(phrase), category) for phrase in phrases)
 
 
-def _context_entries(
-    numbers: Mapping[str, Any], spatial: Mapping[str, Any]
-) -> tuple[tuple[list[str], Category, Rule], ...]:
-    return (
-        (numbers["groups"], "number", "always"),
-        (numbers["values"], "number", "count"),
-        (numbers["before_things"], "number", "count before objects"),
-        (spatial["between_things"], "spatial", "between objects"),
-        (spatial["into_containers"], "spatial", "into containers"),
-    )
-
-
-def _phrase_lengths(entries: Iterable[LexiconEntry]) -> dict[str, tuple[int, ...]]:
-    by_word: dict[str, set[int]] = {}
-    for entry in entries:
-        by_word.setdefault(entry.words[0], set()).add(len(entry.words))
-    return {word: tuple(sorted(lengths, reverse=True)) for word, lengths in by_word.items()}
-
-
-def _is_plain(entry: LexiconEntry) -> bool:
-    return entry.rule == "always" and len(entry.words) == 1
-
-
 def _last_words(names: Iterable[str]) -> frozenset[str]:
     """Return the last words of nouns."""
     return frozenset(_split_phrase(name)[-1] for name in names)
@@ -177,8 +151,7 @@ def _split_phrase(phrase: str) -> tuple[str, ...]:
 
 
 def _read_words(name: str) -> dict[str, Any]:
-    path = files("formalimg.benchmarks.conceptmix.captions") / "words" / f"{name}.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return tomllib.loads((files(__package__) / "words" / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 VERSION = 1  # Raised with every change of the lexicon or the rules
@@ -211,16 +184,16 @@ def find_mentions(caption: str) -> list[CategoryMention]:
     start = 0
     while start < len(words):
         word = words[start]
-        meaning = _digits_meaning(text, start, lexicon) if word[0].isdigit() else _UNKNOWN
-        for length in lexicon.lengths.get(word, ()):
-            entry = lexicon.entries.get(tuple(words[start : start + length]))
+        category, length = _digits_meaning(text, start, lexicon) if word[0].isdigit() else (None, 1)
+        for entry_length in lexicon.lengths.get(word, ()):
+            entry = lexicon.entries.get(tuple(words[start : start + entry_length]))
             if entry is not None:
-                meaning = CaptionPhrase(_entry_meaning(entry, text, start, after_object, lexicon), length)
+                category, length = _entry_meaning(entry, text, start, after_object, lexicon), entry_length
                 break
-        if meaning.category is not None:
-            mentions.append(CategoryMention(meaning.category, " ".join(words[start : start + meaning.length])))
-            after_object = after_object or meaning.category == "object"
-        start += meaning.length
+        if category is not None:
+            mentions.append(CategoryMention(category, " ".join(words[start : start + length])))
+            after_object = after_object or category == "object"
+        start += length
     return mentions
 
 
@@ -248,16 +221,6 @@ def split_words(caption: str) -> CaptionTokens:
     return CaptionTokens(words, joined)
 
 
-class CaptionPhrase(NamedTuple):
-    """The category of a phrase, if any, and its length in words: "6 feet" has two."""
-
-    category: Category | None
-    length: int = 1
-
-
-_UNKNOWN = CaptionPhrase(None)
-
-
 def _entry_meaning(
     entry: LexiconEntry, text: CaptionTokens, start: int, after_object: bool, lexicon: CaptionLexicon
 ) -> Category | None:
@@ -279,20 +242,20 @@ def _entry_meaning(
     return entry.category if applies else None
 
 
-def _digits_meaning(text: CaptionTokens, start: int, lexicon: CaptionLexicon) -> CaptionPhrase:
-    """Return the meaning of a digit token: a count of objects, a size, or neither."""
+def _digits_meaning(text: CaptionTokens, start: int, lexicon: CaptionLexicon) -> tuple[Category | None, int]:
+    """Return the category of a digit token (a count of objects, a size, or neither) and its words: "6 feet" has two."""
     word, following, before = text.at(start), text.at(start + 1), text.at(start - 1)
     if _MEASURE.fullmatch(word):
-        return CaptionPhrase("size")
+        return "size", 1
     if following in lexicon.size_units:
-        return CaptionPhrase("size", 2)
+        return "size", 2
     if following in ("x", "×") and text.at(start + 2)[:1].isdigit():
-        return CaptionPhrase("size", 3)
+        return "size", 3
     if not _COUNT.fullmatch(word) or before in _BEFORE_NAMES or not _is_count(text, start, start + 1, lexicon):
-        return _UNKNOWN
+        return None, 1
     grouped = before in lexicon.groups or f"{text.at(start - 2)} {before}" in lexicon.groups
     counted = following in lexicon.counted or _object_follows(text, start + 1, lexicon.plurals, lexicon)
-    return CaptionPhrase("number") if grouped or counted else _UNKNOWN
+    return "number" if grouped or counted else None, 1
 
 
 def _is_describing(

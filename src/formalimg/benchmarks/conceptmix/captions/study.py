@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -18,9 +18,9 @@ from formalimg.benchmarks.conceptmix.captions.files import (
     TABLE_FILE,
     Caption,
     CaptionResult,
-    CaptionResultWriter,
     CategoryCounts,
     categories_to_mask,
+    open_results,
     read_captions,
 )
 from formalimg.benchmarks.conceptmix.captions.mentions import VERSION, find_mentions
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
     from formalimg.benchmarks.conceptmix.captions.chat import CaptionEstimate
-    from formalimg.human_eval.agreement.study_tables import StudyFormat
     from formalimg.reports.figures.svg import Figure
     from formalimg.types import ChatModel
 
@@ -71,11 +70,6 @@ class CaptionStudy:
         from formalimg.benchmarks.conceptmix.figures import caption_figures  # here: most studies are not drawn
 
         return caption_figures(self)
-
-
-def caption_study_text(study: CaptionStudy, format: StudyFormat) -> str:  # noqa: A002  # what users call it
-    """Return a study as JSON or CSV."""
-    return caption_study_json(study) if format == "json" else caption_study_csv(study)
 
 
 def caption_study_json(study: CaptionStudy) -> str:
@@ -155,13 +149,19 @@ def study_captions(
             prompt, or the model can never answer (a wrong key).
     """
     source, folder = Path(path), None if out is None else Path(out)
-    _refuse_to_overwrite(source, folder)
+    for results in (folder / LINES_FILE, folder / TABLE_FILE) if folder is not None else ():
+        if results.exists() and source.exists() and results.samefile(source):
+            raise FormalimgError(f"{source} would be overwritten by its own results: choose another folder")
     tally = _CaptionTally(on_progress)
-    captions = _require_any(_not_empty(read_captions(source, column=column, limit=limit), tally), source)
+    captions = tally.skip_empty(read_captions(source, column=column, limit=limit))
+    first = next(captions, None)
+    if first is None:
+        raise FormalimgError(f"there are no captions in {source}: give a file with at least one")
+    captions = chain([first], captions)
     with ExitStack() as stack:
         if model is None:
             settings: dict[str, object] = {"lexicon": f"version {VERSION}"}
-            tally.files = stack.enter_context(CaptionResultWriter(folder)) if folder else None
+            tally.write = stack.enter_context(open_results(folder)) if folder else None
             for caption in captions:
                 mentions = tuple(find_mentions(caption.text))
                 mask = categories_to_mask(mention.category for mention in mentions)
@@ -176,9 +176,8 @@ def study_captions(
 
             question = load_question(prompts)
             settings = classifier_settings(model, question)
-            cache = CaptionAnswerCache(folder, settings)
-            stack.callback(cache.close)
-            tally.files = stack.enter_context(CaptionResultWriter(folder)) if folder else None
+            cache = stack.enter_context(closing(CaptionAnswerCache(folder, settings)))
+            tally.write = stack.enter_context(open_results(folder)) if folder else None
             classifier = CaptionClassifier(model, question, cache)
             classifier.classify(captions, tally.add)
             tally.cost = classifier.cost
@@ -194,44 +193,26 @@ class _CaptionTally:
     """Counts incoming results and writes them to files."""
 
     on_progress: Callable[[int], None]
-    files: CaptionResultWriter | None = None
+    write: Callable[[CaptionResult], None] | None = None
     by_set: list[int] = field(default_factory=lambda: [0] * MASKS)
     empty: int = 0
     unanswered: Counter[str] = field(default_factory=Counter)
     cost: float | None = 0.0
-    done: int = 0
+
+    def skip_empty(self, captions: Iterator[Caption]) -> Iterator[Caption]:
+        for caption in captions:
+            self.empty += not caption.text
+            if caption.text:
+                yield caption
 
     def add(self, result: CaptionResult) -> None:
-        if result.found is None:
+        if result.mask is None:
             self.unanswered[result.unanswered] += 1
         else:
-            self.by_set[result.found] += 1
-        if self.files is not None:
-            self.files.add(result)
-        self.done += 1
-        self.on_progress(self.done)
-
-
-def _not_empty(captions: Iterator[Caption], tally: _CaptionTally) -> Iterator[Caption]:
-    for caption in captions:
-        if caption.text:
-            yield caption
-        else:
-            tally.empty += 1
-
-
-def _require_any(captions: Iterator[Caption], source: Path) -> Iterator[Caption]:
-    first = next(captions, None)
-    if first is None:
-        raise FormalimgError(f"there are no captions in {source}: give a file with at least one")
-    return chain([first], captions)
-
-
-def _refuse_to_overwrite(source: Path, folder: Path | None) -> None:
-    for name in (LINES_FILE, TABLE_FILE):
-        path = None if folder is None else folder / name
-        if path is not None and path.exists() and source.exists() and path.samefile(source):
-            raise FormalimgError(f"{source} would be overwritten by its own results: choose another folder")
+            self.by_set[result.mask] += 1
+        if self.write is not None:
+            self.write(result)
+        self.on_progress(sum(self.by_set) + self.unanswered.total())
 
 
 _MAX_BAR = 40  # The length of the longest bar
@@ -292,15 +273,17 @@ def _build_tables(study: CaptionStudy) -> Iterator[Table]:
     )
 
 
-def _count_captions(path: Path, *, column: str | None, limit: int | None) -> int:
-    return sum(bool(caption.text) for caption in read_captions(path, column=column, limit=limit))
-
-
 def _estimate_study(path: Path, model: ChatModel, **options: Any) -> CaptionEstimate:
     from formalimg.benchmarks.conceptmix.captions.chat import estimate_caption_study  # takes asyncio and pydantic
 
     return estimate_caption_study(path, model, **options)
 
 
-CAPTIONS = OwnStudy(study_captions, caption_study_text, caption_study_table, _count_captions, _estimate_study)
+CAPTIONS = OwnStudy(
+    study_captions,
+    lambda study, format: caption_study_json(study) if format == "json" else caption_study_csv(study),  # noqa: A006
+    caption_study_table,
+    lambda path, **options: sum(bool(caption.text) for caption in read_captions(path, **options)),
+    _estimate_study,
+)
 """The study behind `formalimg items captions`."""

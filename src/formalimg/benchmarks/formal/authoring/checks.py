@@ -26,13 +26,12 @@ from formalimg.logic.syntax import (
     Exists,
     Forall,
     Formula,
-    Iff,
     Implies,
     Not,
-    Or,
     Value,
     Variable,
     atoms,
+    map_children,
     subformulas,
 )
 from formalimg.logic.variables import bound_variables, rename_apart
@@ -80,7 +79,6 @@ def check_formula(text: str, assignment: Assignment, *, seed: int = 0) -> Checke
     return (
         _wrong_structure(formula, assignment)
         or _not_on_offer(formula, assignment)
-        or _demands_nothing(formula)
         or _check_showable(formula, assignment.suite, seed)
     )
 
@@ -131,13 +129,9 @@ def _not_on_offer(formula: Formula, assignment: Assignment) -> Rejection | None:
     return Rejection("class not said", f"what ?{unsaid[0]} is") if unsaid else None
 
 
-def _demands_nothing(formula: Formula) -> Rejection | None:
+def _check_showable(formula: Formula, suite: str, seed: int) -> CheckedFormula | Rejection:
     if verify(formula, _SOMETHING_ELSE, style=FormulaSpec.of(formula).style):
         return Rejection("nothing demanded", "it holds in an image of something else")
-    return None
-
-
-def _check_showable(formula: Formula, suite: str, seed: int) -> CheckedFormula | Rejection:
     if suite_of(suite).vocabulary in COVERED:
         problems = find_implausible(formula)
         return Rejection("implausible", str(problems[0])) if problems else CheckedFormula(formula, None)
@@ -238,30 +232,9 @@ def _differ_in_a_witness(holds: Formula, fails: Formula) -> bool:
 
 def _one_way(formula: Formula, converse: Mapping[str, str]) -> Formula:
     """Return the formula with converse relations replaced, and symmetric relations stated in both directions."""
-
-    def turned(part: Formula) -> Formula:
-        match part:
-            case Atom(predicate, arguments) if predicate in converse:
-                return Atom(converse[predicate], arguments[::-1])
-            case Atom(predicate, arguments) if predicate in _SYMMETRIC:
-                return And((part, Atom(predicate, arguments[::-1])))
-            case Atom():
-                return part
-            case And(parts):
-                return And(tuple(map(turned, parts)))
-            case Or(parts):
-                return Or(tuple(map(turned, parts)))
-            case Not(body):
-                return Not(turned(body))
-            case Implies(antecedent, consequent):
-                return Implies(turned(antecedent), turned(consequent))
-            case Iff(left, right):
-                return Iff(turned(left), turned(right))
-            case Exists(variable, body):
-                return Exists(variable, turned(body))
-            case Forall(variable, body):
-                return Forall(variable, turned(body))
-            case Count(bound, number, variable, body):
-                return Count(bound, number, variable, turned(body))
-
-    return turned(formula)
+    match formula:
+        case Atom(predicate, arguments) if predicate in converse:
+            return Atom(converse[predicate], arguments[::-1])
+        case Atom(predicate, arguments) if predicate in _SYMMETRIC:
+            return And((formula, Atom(predicate, arguments[::-1])))
+    return map_children(formula, lambda part: _one_way(part, converse))

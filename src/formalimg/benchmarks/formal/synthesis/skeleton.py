@@ -23,6 +23,7 @@ from formalimg.logic.syntax import (
     Value,
     Variable,
     atoms,
+    map_children,
 )
 from formalimg.logic.vocabulary import vocabulary
 
@@ -180,17 +181,7 @@ def _color_atoms(formula: Formula, predicate: str) -> list[Atom]:
 
 
 def _replace_atom(formula: Formula, old: Atom, new: Formula) -> Formula:
-    match formula:
-        case Atom():
-            return new if formula is old else formula
-        case And(parts):
-            return And(tuple(_replace_atom(part, old, new) for part in parts))
-        case Exists(variable, body):
-            return Exists(variable, _replace_atom(body, old, new))
-        case Forall(variable, Implies(antecedent, consequent)):
-            return Forall(variable, Implies(antecedent, _replace_atom(consequent, old, new)))
-        case _:
-            return formula
+    return new if formula is old else map_children(formula, lambda part: _replace_atom(part, old, new))
 
 
 MAX_NUMBER = 6  # The largest number of a count

@@ -1,14 +1,15 @@
-"""Chat providers: adds retries, rate limits, structured output, prices and caching to a single API call."""
+"""Chat and image models of a provider: retries, limits, structured output, prices and caching for its API calls."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from re import Pattern
+from typing import Protocol
 
 from formalimg._util.text import truncate
 from formalimg.models.base import (
@@ -17,16 +18,21 @@ from formalimg.models.base import (
     CallError,
     ChatProvider,
     Completion,
+    Failed,
+    Generated,
+    Identified,
+    ImageRequest,
+    ImageResult,
     Message,
+    Refused,
     Reply,
     Unanswered,
     Usage,
 )
 from formalimg.models.cache import AnswerCache, CurrentQuestion, cache_folder, cache_key, single_flight
-from formalimg.models.pricing import price_of
+from formalimg.models.pricing import NO_USAGE, RequestCost, note_text, note_waste, price_of
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import StoredSettings, mask_secrets, redact_known_keys, redact_values
-from formalimg.models.spending import NO_USAGE, RequestCost, note_text, note_waste
 from formalimg.models.structured_output import (
     OBJECT_SCHEMA,
     TEXT_SCHEMA,
@@ -34,7 +40,8 @@ from formalimg.models.structured_output import (
     answer_schema,
     format_instruction,
     is_text_answer,
-    parse_answer_aside,
+    parse_answer,
+    read_aside,
     with_format,
 )
 from formalimg.types import AnswerType, Setting
@@ -42,13 +49,13 @@ from formalimg.types import AnswerType, Setting
 _BYTES_PER_TOKEN = 2  # on the safe side: English text has about four bytes a token, and other languages three
 _MESSAGE_TOKENS = 100  # more than what any chat template puts around a message
 _IMAGE_TOKENS = 3_000  # more than what most models count for an image
-_MANY_IMAGE_TOKENS = {"gpt-4o-mini": 50_000}
-"""The same for models that count more, by a part of their names: gpt-4o-mini counts up to 48,169."""
-_SHORTEST_ANSWER = 500
-"""Tokens that are counted at least for an answer of which nothing is known: it may have been lost, or thought about."""
+_MANY_IMAGE_TOKENS = {"gpt-4o-mini": 50_000}  # models that count more, by a part of their names
+_SHORTEST_ANSWER = 500  # tokens counted at least for an answer of which nothing is known, as it may have been lost
 _LONGEST_ANSWER = 65_536  # tokens that are counted at most for an answer if no setting limits it
+# settings that limit the length of an answer, thinking included; also as fields that the user adds
 _LENGTH_LIMITS = ("max_tokens", "max_completion_tokens")
-"""Settings that limit the length of an answer, thinking included; also as fields that the user adds."""
+_VERSION = 1  # incremented with every change after which models are asked, or answers are parsed, differently
+_log = logging.getLogger(__name__)
 
 
 def estimate_input(model: str, messages: Sequence[Message], schema: Mapping[str, object]) -> int:
@@ -83,11 +90,6 @@ def _estimate_tokens(size: int) -> int:
     return -(-size // _BYTES_PER_TOKEN)
 
 
-_VERSION = 1  # incremented with every change after which models are asked, or answers are parsed, differently
-
-_log = logging.getLogger(__name__)
-
-
 class ProviderChatModel:
     """A chat model backed by a provider."""
 
@@ -120,7 +122,7 @@ class ProviderChatModel:
                 self._cache = AnswerCache(cache_folder())
             cached = current.answer or await asyncio.to_thread(self._cache.get, key)
             if cached is not None:
-                value = await parse_answer_aside(cached.text, answer_type)
+                value = await read_aside(len(cached.text), parse_answer, cached.text, answer_type)
                 if not isinstance(value, ParseFailure):
                     _log.debug("%s: answer from the cache", self.name)
                     soft = cached.p_yes, cached.first_tokens
@@ -160,7 +162,7 @@ class ProviderChatModel:
             if completion.ended == "length" and not is_text_answer(answer_type):
                 answer = ParseFailure("the answer was cut off by the limit on its length")
             else:
-                answer = await parse_answer_aside(completion.text, answer_type)
+                answer = await read_aside(len(raw), parse_answer, raw, answer_type)
             if not isinstance(answer, ParseFailure):
                 if current is not None:
                     current.answer = completion
@@ -197,11 +199,8 @@ def build_chat_model(
 ) -> ProviderChatModel:
     """Build a chat model from a provider, adding rate limits, retries, timeouts, prices, caching and answer parsing.
 
-    Args:
-        provider: makes the calls. If its attribute `supports_schema` is False, the schema is sent as text in the
-            messages.
-        retry_policy: limits and backoff.
-        limiter: a rate limiter shared with other models; a new one if None.
+    If the attribute `supports_schema` of the provider is False, the schema is sent as text in the messages. A limiter
+    can be shared between models.
     """
     limiter = limiter or RateLimiter(retry_policy, name=mask_secrets(provider.name))
     return ProviderChatModel(provider, retry_policy, limiter)
@@ -256,3 +255,85 @@ class SchemaProvider:
         # In the mode json_object the schema is in the messages already.
         plain = with_format(messages, schema) if mode == "json_schema" and schema is not None else messages
         return await send(plain, None, "none"), True
+
+
+# --- images
+
+
+@dataclass(frozen=True)
+class ImageCompletion:
+    """A generated image in the format returned by the provider."""
+
+    data: bytes  # the file as received
+    served: Mapping[str, Setting] = field(default_factory=dict)  # what was actually used, as far as it is reported
+    usage: Usage = field(default_factory=lambda: Usage(images=1))  # tokens or images used
+
+
+class ImageProvider(Identified, Protocol):
+    """One API call to an image model. `build_image_model` adds retries, rate limits and prices."""
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether the model accepts a reference image in addition to the prompt."""
+
+    async def complete(self, request: ImageRequest) -> ImageCompletion:
+        """Send one request."""
+
+
+class ProviderImageModel:
+    """An image model backed by a provider. A failed call becomes a result with a reason."""
+
+    batch = 1
+    sees_spec = False
+
+    def __init__(self, provider: ImageProvider, retry_policy: RetryPolicy, limiter: RateLimiter) -> None:
+        self.name = mask_secrets(provider.name)
+        self.concurrency = retry_policy.concurrency
+        self.takes_images = provider.takes_images
+        self._provider = provider
+        self._settings = StoredSettings()
+        self._limiter = limiter
+        self.price = retry_policy.price or price_of(provider)
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """Everything except the request that affects the images."""
+        return self._settings.of(self._provider.settings)
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
+        """Yield one result per request, in order."""
+        for request in requests:
+            yield await self._generate_one(request)
+
+    async def _generate_one(self, request: ImageRequest) -> ImageResult:
+        if request.reference is not None and not self.takes_images:
+            return Failed(f"{self.name} takes words only, but an image was to go with them")
+        spent = RequestCost(self.price, self._complete_usage, keeps_answers=True)
+        try:
+            completion = await self._limiter.call(lambda: spent.attempt(lambda: self._provider.complete(request)))
+        except CallError as error:
+            if error.kind == "refused":
+                return Refused(error.reason, cost=spent.cost)
+            return Failed(f"{error.kind}: {error.reason}", cost=spent.cost)
+        served = redact_values(completion.served)
+        return Generated(completion.data, {**served, "usage": NO_USAGE} if spent.estimated else served, spent.cost)
+
+    def _complete_usage(self, reported: Usage, received: int) -> Usage:
+        """Return the usage with missing counts filled in, assuming that one image is billed."""
+        if self.price.output is None:  # a price by the image, or none
+            return reported if reported.images else replace(reported, images=1)
+        if reported.output_tokens > 0 or (reported.input_tokens > 0 and not reported.images):
+            return reported
+        # The price of an image, if there is one: tokens without those of the image are not its cost.
+        return Usage(images=max(1, reported.images))
+
+
+def build_image_model(
+    provider: ImageProvider, *, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY, limiter: RateLimiter | None = None
+) -> ProviderImageModel:
+    """Build an image model from a provider, adding rate limits, retries, timeouts and prices.
+
+    A limiter can be shared between models.
+    """
+    limiter = limiter or RateLimiter(retry_policy, name=mask_secrets(provider.name))
+    return ProviderImageModel(provider, retry_policy, limiter)
