@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tools.draw_contact_sheets import style_sample
 
 from formalimg import load
 from formalimg.benchmarks.drawn_requests import drawn_request, undrawable_because
@@ -16,7 +22,6 @@ from formalimg.drawing.layout import solve_drawn
 from formalimg.drawing.render import draw_scene
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.signed_png import signed_png
-from formalimg.drawing.styles.sheet import sample_drawing
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.drawn_judge import judge_drawing
 from formalimg.types import Verdict
@@ -69,9 +74,9 @@ def timed(times: list[float], work: Callable[[], Result]) -> Result:
 def style_times(images: int) -> None:
     """The baseline is the drawing without a style."""
     print("style, median ms of CPU time per image".ljust(42) + "".join(f"{size:>8} px" for size in SIZES))
-    styles.apply(sample_drawing(64), styles.STYLES[0], 1)  # load what is loaded once
+    styles.apply(style_sample(64), styles.STYLES[0], 1)  # load what is loaded once
     rows = {"no style (rendering only)": [median_ms(images, partial(_plain, size)) for size in SIZES]}
-    drawings = [sample_drawing(size) for size in SIZES]
+    drawings = [style_sample(size) for size in SIZES]
     for style in styles.STYLES:
         rows[style] = [median_ms(images, partial(styles.apply, drawing, style)) for drawing in drawings]
     for name, times in rows.items():
@@ -79,7 +84,7 @@ def style_times(images: int) -> None:
 
 
 def _plain(size: int, seed: int) -> object:
-    return sample_drawing(size)
+    return style_sample(size)
 
 
 def median_ms(images: int, draw: Callable[[int], object]) -> float:

@@ -28,8 +28,8 @@ from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.layout import solve_drawn
 from formalimg.drawing.render import draw_scene
 from formalimg.drawing.scene import DrawnScene
-from formalimg.drawing.sizes import is_ordinary
 from formalimg.drawing.space import DrawnSpace
+from formalimg.drawing.truth import is_ordinary
 from formalimg.judges.certificates.scene_changes import find_vocabulary, generate_changes
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.scene import SceneRelation

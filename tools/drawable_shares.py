@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from formalimg.benchmarks.loader import load
-from formalimg.drawing.brief import SceneBrief
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.layout import NoDrawing, solve_drawn
+from formalimg.drawing.scene import SceneBrief
 from formalimg.types import Item
 
 

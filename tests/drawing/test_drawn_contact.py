@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from formalimg.drawing.brief import BriefObject, BriefRelation, SceneBrief
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.contact import ContactCheck, standing_place
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.facts import brief_facts
 from formalimg.drawing.layout import NoDrawing, object_looks, solve_drawn
 from formalimg.drawing.render import draw_scene
-from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.scene import BriefObject, BriefRelation, DrawnScene, SceneBrief
 from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene
 

@@ -7,11 +7,10 @@ from itertools import combinations
 
 import pytest
 
-from formalimg.drawing.brief import BriefObject, BriefRelation, SceneBrief
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.layout import NoDrawing, solve_drawn
-from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.scene import BriefObject, BriefRelation, DrawnScene, SceneBrief
 from formalimg.drawing.space import relation_word
 from formalimg.drawing.truth import brief_concepts, concept_holds, verify_drawn
 

@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 from formalimg.drawing.catalog import drawn_catalog
-from formalimg.drawing.ground import ground
 from formalimg.drawing.icon import palette
 from formalimg.drawing.icon_scene import DrawingError
 from formalimg.drawing.render import draw_scene
 from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.svg import ground
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene, SceneRelation
 from tests.support.sizes import tries

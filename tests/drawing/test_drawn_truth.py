@@ -13,12 +13,11 @@ from dataclasses import replace
 import pytest
 
 import formalimg
-from formalimg.drawing.brief import SceneBrief
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.facts import DrawnFacts, Fact, brief_facts, formula_facts
 from formalimg.drawing.layout import NoDrawing, solve_drawn
-from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.scene import DrawnScene, SceneBrief
 from formalimg.drawing.truth import DrawnConcept, brief_concepts, concept_holds, verify_drawn
 from formalimg.errors import FormalimgError
 from formalimg.logic.soft_score.best_binding import best_binding

@@ -15,11 +15,10 @@ from PIL import Image
 
 from formalimg.drawing.catalog import FRONT, drawn_catalog
 from formalimg.drawing.icon import Icon, PixelFrame, palette, read_icon
-from formalimg.drawing.icon_sheet import icon_sheet, living_sheet, sheet_entries
 from formalimg.language.ontology.knowledge import ontology
 from formalimg.logic.vocabulary import vocabulary
 from tests.scenes.test_drawing import distance, lab, rgb
-from tests.support.sizes import only_in_full, tries
+from tests.support.sizes import tries
 
 FOLDER = files("formalimg.drawing")
 CLASSES = tomllib.loads((FOLDER / "catalog.d" / "living.toml").read_text("utf-8"))["class"]
@@ -177,17 +176,3 @@ def test_most_of_what_is_painted_is_the_colour_asked_for(color: str) -> None:
         seen = pixels[pixels[..., 3] > 200][:, :3]
         counts = np.bincount(distance(lab(seen)[:, None], anchors).argmin(axis=1), minlength=len(names))
         assert names[int(counts.argmax())] == color, name
-
-
-# --- the sheet
-
-
-@only_in_full
-def test_the_sheet_shows_every_class_and_variant_with_its_name_or_its_number() -> None:
-    entries = sheet_entries("living")
-    assert len(entries) == len(WHOLE)
-    assert icon_sheet(entries[:3]).tobytes() != icon_sheet(entries[:3], titles=False).tobytes()
-    sheet = living_sheet()
-    cells = np.asarray(sheet.convert("L")).reshape(sheet.height // 150, 150, 10, 130).swapaxes(1, 2)
-    spread = cells.reshape(-1, 150 * 130).std(axis=1)
-    assert (spread[: len(entries)] > 4).all()

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
+from tools.draw_contact_sheets import render_drawings
 
 from formalimg.drawing import materials
 from formalimg.drawing.catalog import drawn_catalog
-from formalimg.drawing.drawing_sheet import render_drawings
 from formalimg.drawing.icon import PixelFrame, Tones, icons, palette
-from formalimg.drawing.icon_drawing import IconDrawing, icon_drawing
 from formalimg.drawing.outline import outline_points, silhouette_mask
 from formalimg.drawing.shapes import SHAPES
+from formalimg.drawing.svg import IconDrawing, icon_drawing
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import vocabulary
 from tests.scenes.test_drawing import as_jpeg, distance, lab, rgb
@@ -160,11 +160,3 @@ def test_the_catalog_names_what_a_material_would_hide() -> None:
             assert label in catalog.classes or label in palette().colors or label in SHAPES, label
             assert reason
     assert "teeth" in catalog.word("material", "fluffy").beside["fork"]
-
-
-def test_the_sheet_shows_every_material() -> None:
-    assert set(materials._SHEET_CLASSES) == set(materials.MATERIALS)
-    for material, names in materials._SHEET_CLASSES.items():
-        hidden = drawn_catalog().word("material", material).beside
-        labels = [name.replace("_", " ") for name in names.split()]
-        assert all(drawn_catalog().icon(label) is not None and label not in hidden for label in labels), material

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
+from tools.draw_contact_sheets import render_drawings
 
 from formalimg.drawing import shapes
-from formalimg.drawing.catalog import drawn_catalog
-from formalimg.drawing.drawing_sheet import render_drawings
 from formalimg.drawing.icon import Icon, PathCommand, PixelFrame, icons, palette
-from formalimg.drawing.icon_drawing import icon_drawing
-from formalimg.drawing.polylines import polylines
+from formalimg.drawing.svg import icon_drawing, polylines
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import vocabulary
 from tests.support.sizes import tries
@@ -117,10 +115,3 @@ def test_curves_and_arcs_become_points_on_them() -> None:
     assert list(square.points) == [(0, 0), (4, 0), (4, 4)]
     assert max(np.hypot(b[0] - a[0], b[1] - a[1]) for a, b in itertools.pairwise(square.dense(1).points)) <= 1
     assert area_inside(list(circle.points)) == pytest.approx(np.pi * 12.5, rel=0.02)
-
-
-def test_the_sheet_shows_every_shape() -> None:
-    drawn = {shapes.SHAPES[word] for word in shapes._SHEET_CLASSES}
-    assert drawn == set(shapes.SHAPES.values())
-    labels = {label for row in shapes._SHEET_CLASSES.values() for label in row}
-    assert all(drawn_catalog().icon(label) is not None for label in labels)

@@ -6,14 +6,19 @@ import pytest
 
 from formalimg.benchmarks.conceptmix.plausibility import pool_objects, reference_objects
 from formalimg.benchmarks.loader import load
-from formalimg.drawing.brief import BriefObject, SceneBrief
 from formalimg.drawing.catalog import drawn_catalog
-from formalimg.drawing.drawability import why_not_drawable
+from formalimg.drawing.drawability import why_not_drawable, with_surroundings
 from formalimg.drawing.layout import solve_drawn
-from formalimg.drawing.scene import DrawnScene
-from formalimg.drawing.sizes import has_size, is_ordinary, longest_side
-from formalimg.drawing.surroundings import with_surroundings
-from formalimg.drawing.truth import DrawnConcept, brief_concepts, concept_holds, concept_is_clear
+from formalimg.drawing.scene import BriefObject, DrawnScene, SceneBrief
+from formalimg.drawing.truth import (
+    DrawnConcept,
+    brief_concepts,
+    concept_holds,
+    concept_is_clear,
+    has_size,
+    is_ordinary,
+    longest_side,
+)
 from formalimg.language.ontology import ontology
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene

@@ -13,15 +13,14 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tools.draw_contact_sheets import render_drawings
 
 import formalimg
 from formalimg.drawing import states
 from formalimg.drawing.catalog import OVERLAY_STATES, drawn_catalog
-from formalimg.drawing.coverage import coverage
-from formalimg.drawing.drawing_sheet import render_drawings
 from formalimg.drawing.icon import Icon, PixelFrame, icons, palette
-from formalimg.drawing.icon_drawing import IconDrawing, icon_drawing
-from formalimg.drawing.svg_paths import moved_paths
+from formalimg.drawing.outline import coverage
+from formalimg.drawing.svg import IconDrawing, icon_drawing, moved_paths
 from formalimg.errors import FormalimgError
 from formalimg.logic.syntax import Value, Variable, atoms
 from formalimg.logic.variables import rename_apart
@@ -185,16 +184,6 @@ def test_states_can_be_drawn_over_the_icons_of_natural() -> None:
         plain = drawing(icon, COLORS[number % len(COLORS)])
         changed = np.abs(pixels(states.apply(plain, state, "o1")) - pixels(plain)).max(axis=-1) > 60
         assert changed.sum() > 0.04 * plain.frame.width * plain.frame.height, (label, state)
-
-
-@only_in_full
-def test_the_sheet_shows_every_state() -> None:
-    sheet = np.asarray(states.sheet())
-    seen = (sheet != np.array(rgb(palette().background))).any(axis=-1)
-    rows, columns = len(OVERLAY_STATES), 8
-    height, width = sheet.shape[0] // rows, sheet.shape[1] // columns
-    for row, column in itertools.product(range(rows), range(columns)):
-        assert seen[row * height : (row + 1) * height, column * width : (column + 1) * width].mean() > 0.08
 
 
 def test_other_states_are_refused() -> None:

@@ -9,27 +9,24 @@ import sys
 import tomllib
 from functools import cache
 from importlib.resources import files
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
+from tools.draw_contact_sheets import style_sample
 
 from formalimg.drawing import styles
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.drawability import why_not_drawable
-from formalimg.drawing.ground import HORIZON, ground, render_on_ground
 from formalimg.drawing.icon import PixelFrame, icons, palette
 from formalimg.drawing.styles.flat import FlatDrawing
-from formalimg.drawing.styles.sheet import sample_drawing, style_sheet
+from formalimg.drawing.svg import HORIZON, ground, render_on_ground
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import vocabulary
 from tests.scenes.test_drawing import distance, lab, rgb
 from tests.support.sizes import only_in_full, tries
 
-TOOL = Path(__file__).parents[2] / "tools" / "draw_contact_sheets.py"
 SMALL = 128
 TONES = {**palette().colors, "orange": palette().others["orange"], "purple": palette().others["purple"]}
 COLORLESS = [style for style in styles.STYLES if "color" in drawn_catalog().word("style", style).removes]
@@ -41,7 +38,7 @@ LEAST_DIFFERENCE = 0.08
 
 @cache
 def styled(style: str, seed: int = 1) -> Image.Image:
-    return styles.apply(sample_drawing(SMALL), style, seed)
+    return styles.apply(style_sample(SMALL), style, seed)
 
 
 def tones_of(image: Image.Image) -> NDArray[np.float64]:
@@ -68,8 +65,8 @@ def one_of_each_color(size: int = 512) -> tuple[Image.Image, dict[str, tuple[sli
 def test_the_same_drawing_style_and_seed_give_the_same_pixels_in_another_process() -> None:
     code = (
         "import hashlib; from formalimg.drawing import styles;"
-        " from formalimg.drawing.styles.sheet import sample_drawing;"
-        f" print([hashlib.sha256(styles.apply(sample_drawing({SMALL}), style, 1).tobytes()).hexdigest()"
+        " from tools.draw_contact_sheets import style_sample;"
+        f" print([hashlib.sha256(styles.apply(style_sample({SMALL}), style, 1).tobytes()).hexdigest()"
         " for style in styles.STYLES] == eval(input()))"
     )
     here = [hashlib.sha256(styled(style).tobytes()).hexdigest() for style in styles.STYLES]
@@ -83,7 +80,7 @@ def test_the_seed_decides_the_strokes() -> None:
 
 
 def test_no_two_styles_look_alike_and_none_looks_like_no_style() -> None:
-    drawings = {"no style": sample_drawing(SMALL), **{style: styled(style) for style in styles.STYLES}}
+    drawings = {"no style": style_sample(SMALL), **{style: styled(style) for style in styles.STYLES}}
     for (one, first), (other, second) in itertools.combinations(drawings.items(), 2):
         assert first.size == second.size == (SMALL, SMALL)
         difference = np.abs(tones_of(first) - tones_of(second)).mean()
@@ -172,35 +169,3 @@ def test_the_ground_has_a_soft_horizon_and_no_tone_of_a_colour() -> None:
     known = np.stack([lab(rgb(tone)) for entry in TONES.values() for tone in entry])
     assert distance(lab(rows)[:, None], known).min() > 3
     assert not FlatDrawing(ground(200), 0).things.any()
-
-
-# --- the contact sheets
-
-
-def test_the_sheet_shows_every_style() -> None:
-    sheet = tones_of(style_sheet(size=64))
-    cells = [sheet[row : row + 248, column : column + 248] for row in (0, 280, 560) for column in range(0, 1280, 256)]
-    assert sum(cell.std() > 0.02 for cell in cells) == len(styles.STYLES) + 1
-
-
-def test_the_tool_writes_sheets_and_skips_what_has_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    spec = spec_from_file_location("draw_contact_sheets", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    tool = module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    sheets = {
-        "knolling": "formalimg.drawing:contact_sheet",
-        "old": "formalimg.scenes:no_such_sheet",
-        "gone": "formalimg.no:no",
-    }
-    monkeypatch.setattr(tool, "SHEETS", sheets)
-    tool.main([], tmp_path)
-    with Image.open(tmp_path / "drawn-knolling.png") as written:
-        assert written.size == (1500, 1056)
-    assert [path.name for path in tmp_path.iterdir()] == ["drawn-knolling.png"]
-    assert capsys.readouterr().out.count("skipped") == 2
-    with pytest.raises(SystemExit, match="choose from knolling, old, gone"):
-        tool.main(["style"], tmp_path)

@@ -11,12 +11,11 @@ import pytest
 
 from formalimg.drawing.catalog import FRONT, DrawnClass, drawn_catalog
 from formalimg.drawing.icon import Icon, PixelFrame, palette
-from formalimg.drawing.icon_sheet import sheet_entries, things_sheet
 from formalimg.language.ontology.knowledge import ontology
 from formalimg.logic.vocabulary import vocabulary
 from tests.drawing.test_living_icons import PAINTED_OVER, in_square, painted
 from tests.scenes.test_drawing import distance, lab, rgb
-from tests.support.sizes import only_in_full, tries
+from tests.support.sizes import tries
 
 FOLDER = files("formalimg.drawing")
 LABELS = tuple(tomllib.loads((FOLDER / "catalog.d" / "things.toml").read_text("utf-8"))["class"])
@@ -162,15 +161,3 @@ def test_most_of_what_is_painted_is_the_colour_asked_for(color: str) -> None:
         seen = pixels[pixels[..., 3] > 200][::7, :3]
         counts = np.bincount(distance(lab(seen)[:, None], anchors).argmin(axis=1), minlength=len(names))
         assert names[int(counts.argmax())] == color, name
-
-
-# --- the sheet
-
-
-@only_in_full
-def test_the_sheet_shows_every_thing_and_its_states() -> None:
-    entries = sheet_entries("things")
-    assert len(entries) == sum(1 + len(drawn.variants) for drawn in CLASSES.values())
-    sheet = things_sheet()
-    cells = np.asarray(sheet.convert("L")).reshape(sheet.height // 150, 150, 10, 130).swapaxes(1, 2)
-    assert (cells.reshape(-1, 150 * 130).std(axis=1)[: len(entries)] > 4).all()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from formalimg.benchmarks.formal.spec import FormulaSpec
-from formalimg.drawing.brief import SceneBrief
 from formalimg.drawing.drawability import why_not_drawable
+from formalimg.drawing.scene import SceneBrief
 from formalimg.errors import FormalimgError
 from formalimg.logic.syntax import Formula
 

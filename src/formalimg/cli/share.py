@@ -137,7 +137,7 @@ def card_command(
     """
     from formalimg._util.io import atomic_write_text
     from formalimg.human_eval.agreement.rated_images import find_judge
-    from formalimg.reports.sharing.model_cards import model_card
+    from formalimg.reports.sharing.cards import model_card
     from formalimg.runs.reader import open_run
 
     folder = figures if figures is not None or out is None else out.parent / "figures"
@@ -166,7 +166,7 @@ def push_command(
     Needs formalimg[hf] and a token (HF_TOKEN, or `hf auth login`). Pushing again replaces what was there.
     """
     from formalimg.reports.sharing.bundle_format import digest_text  # here, so that other commands start faster
-    from formalimg.reports.sharing.hub import push_run
+    from formalimg.reports.sharing.cards import push_run
     from formalimg.reports.tables.format import count_noun
 
     done = push_run(run, to, f"formalimg {__version__}", images=images, private=private, licence=licence)

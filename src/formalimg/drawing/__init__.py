@@ -4,11 +4,10 @@ from formalimg._util.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from formalimg.drawing.brief import SceneBrief
     from formalimg.drawing.icon_scene import contact_sheet, draw, drawable_classes, layout_image
     from formalimg.drawing.layout import solve_drawn
     from formalimg.drawing.render import draw_scene
-    from formalimg.drawing.scene import DrawnScene
+    from formalimg.drawing.scene import DrawnScene, SceneBrief
     from formalimg.drawing.truth import verify_drawn
 
 __all__ = [

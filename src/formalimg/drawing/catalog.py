@@ -110,8 +110,8 @@ class DrawnClass:
         """Return all states shown by the drawing, whether drawn over the icon or part of it."""
         variant = self.variant(states, carries=carries, contains=contains)
         drawn_over = [state for state in states if state not in (*self.variants, *self.shows)]
-        own = self.shows if variant is None else (variant, *self.also.get(variant, ()))
-        return tuple(dict.fromkeys([*drawn_over, *own]))
+        visible = self.shows if variant is None else (variant, *self.also.get(variant, ()))
+        return tuple(dict.fromkeys([*drawn_over, *visible]))
 
 
 @dataclass(frozen=True)
@@ -142,10 +142,10 @@ class DrawnCatalog:
 
     def entry(self, label: str) -> DrawnClass:
         """Return the drawing settings of a class."""
-        found = self.classes.get(label)
-        if found is None:
+        drawn_class = self.classes.get(label)
+        if drawn_class is None:
             raise CatalogError(f"there is no drawing of {label!r}: ask why_not_drawable before drawing")
-        return found
+        return drawn_class
 
     def word(self, kind: str, word: str) -> DrawnWord:
         """Return the limitations of a word; none for an unknown word."""
@@ -166,55 +166,44 @@ def read_catalog(folder: Traversable, icons_folder: Traversable) -> DrawnCatalog
     """Read all TOML files in a folder as one catalog."""
     classes: dict[str, dict[str, Any]] = {}
     words: dict[tuple[str, str], DrawnWord] = {}
-    entries = sorted(folder.iterdir(), key=lambda entry: entry.name) if folder.is_dir() else []
-    for entry in entries:
-        if not entry.name.endswith(".toml"):
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if not file.name.endswith(".toml"):
             continue
-        try:
-            table = tomllib.loads(entry.read_text(encoding="utf-8"))
-            for kind, rows in table.items():
-                for word, row in rows.items():
-                    _require_keys(kind, word, row)
-                    if kind == "class":
-                        _merge(classes.setdefault(word, {}), row, word)
-                    else:
-                        words[kind, word] = _word(row, words.get((kind, word), _NO_LIMITS))
-        except (tomllib.TOMLDecodeError, ValueError, AttributeError, TypeError) as error:
-            raise CatalogError(f"catalog.d/{entry.name} cannot be read: {error}") from error
+        for kind, rows in tomllib.loads(file.read_text(encoding="utf-8")).items():
+            for word, row in rows.items():
+                allowed = _CLASS_KEYS if kind == "class" else _WORD_KEYS if kind in WORD_KINDS else ()
+                if unknown := set(row).difference(allowed):
+                    raise CatalogError(f"catalog.d/{file.name}: [{kind}.{word}] cannot have {min(unknown)!r}")
+                if kind == "class":
+                    _merge(classes.setdefault(word, {}), row, f"catalog.d/{file.name}: [class.{word}]")
+                else:
+                    words[kind, word] = _word(row, words.get((kind, word), _NO_LIMITS))
     drawn = {label: _class(label, row, icons_folder) for label, row in classes.items() if set(row) != {"length"}}
     return DrawnCatalog(drawn, words, icons_folder)
 
 
-def _require_keys(kind: str, word: str, row: Mapping[str, Any]) -> None:
-    if kind not in ("class", *WORD_KINDS):
-        raise ValueError(f"[{kind}.{word}]: the kinds are class, {', '.join(WORD_KINDS)}")
-    known = _CLASS_KEYS if kind == "class" else _WORD_KEYS
-    unknown = sorted(set(row).difference(known))
-    if unknown:
-        raise ValueError(f"[{kind}.{word}] has {unknown[0]!r}, which is none of {', '.join(sorted(known))}")
-
-
-def _merge(known: dict[str, Any], row: Mapping[str, Any], label: str) -> None:
+def _merge(settings: dict[str, Any], row: Mapping[str, Any], source: str) -> None:
     """Merge the settings of a class from another file, combining lists and tables and rejecting conflicting values."""
     for key, value in row.items():
-        if key not in known:
-            known[key] = value
+        if key not in settings:
+            settings[key] = value
         elif isinstance(value, list) and key in ("variants", "shows"):
-            known[key] = [*known[key], *value]
+            settings[key] = [*settings[key], *value]
         elif isinstance(value, dict):
-            known[key] = {**known[key], **value}
-        elif known[key] != value:
-            raise ValueError(f"[class.{label}] has two values of {key!r}")
+            settings[key] = {**settings[key], **value}
+        elif settings[key] != value:
+            raise CatalogError(f"{source} has two values of {key!r}")
 
 
 def _class(label: str, row: Mapping[str, Any], icons_folder: Traversable) -> DrawnClass:
     undrawable = row.get("undrawable", {})
-    known = {*palette().colors, *palette().others}
     tint = row.get("tint", "gray")
-    if tint not in known:
-        raise CatalogError(f"the tint {tint!r} of {label!r} must be one of {', '.join(sorted(known))}")
+    if tint not in {**palette().colors, **palette().others}:
+        raise CatalogError(f"the tint {tint!r} of {label!r} is no colour of the palette")
     icon = row.get("icon", label)
     stem = icon.removeprefix(KNOLLING).replace(" ", "_")
+    height = row.get("on", 0.0)
+    inside = row.get("inside")
     return DrawnClass(
         label,
         icon,
@@ -222,13 +211,13 @@ def _class(label: str, row: Mapping[str, Any], icons_folder: Traversable) -> Dra
         tuple(row.get("variants", ())),
         tuple(row.get("shows", ())),
         {state: tuple(more) for state, more in row.get("also", {}).items()},
-        _number(row.get("on", 0.0)),
+        float(height[0] if isinstance(height, list) else height),
         row.get("carrier"),
-        _fractions(row.get("inside"), 4, f"inside of {label!r}"),
+        inside and tuple(map(float, inside)),
         row.get("container"),
         row.get("front", (icons_folder / f"{stem}@{FRONT}.svg").is_file()),
-        _hands(row.get("hold", []), label),
-        {variant: _hands(points, label) for variant, points in row.get("poses", {}).items()},
+        _hands(row.get("hold", [])),
+        {variant: _hands(points) for variant, points in row.get("poses", {}).items()},
         row.get("length"),
         row.get("any_size"),
         {"": undrawable} if isinstance(undrawable, str) else dict(undrawable),
@@ -236,28 +225,16 @@ def _class(label: str, row: Mapping[str, Any], icons_folder: Traversable) -> Dra
     )
 
 
-def _hands(value: list[Any], label: str) -> Hands:
+def _hands(value: list[Any]) -> Hands:
     points = value if value and isinstance(value[0], list) else [value] if value else []
-    return tuple(_fractions(point, 2, f"hold of {label!r}") for point in points)
+    return tuple((float(x), float(y)) for x, y in points)
 
 
-def _number(value: Any) -> float:
-    return float(value[0] if isinstance(value, list) else value)
-
-
-def _fractions(value: Any, count: int, what: str) -> Any:
-    if value is None:
-        return None
-    if not (isinstance(value, list) and len(value) == count and all(0 <= number <= 1 for number in value)):
-        raise CatalogError(f"the catalog: {what} must be {count} fractions of its box")
-    return tuple(map(float, value))
-
-
-def _word(row: Mapping[str, Any], known: DrawnWord) -> DrawnWord:
+def _word(row: Mapping[str, Any], previous: DrawnWord) -> DrawnWord:
     undrawable = row.get("undrawable", {})
-    always = undrawable if isinstance(undrawable, str) else known.always
-    beside = {**known.beside, **({} if isinstance(undrawable, str) else undrawable)}
-    return DrawnWord(always, beside, tuple(dict.fromkeys([*known.removes, *row.get("removes", ())])))
+    always = undrawable if isinstance(undrawable, str) else previous.always
+    beside = {**previous.beside, **({} if isinstance(undrawable, str) else undrawable)}
+    return DrawnWord(always, beside, tuple(dict.fromkeys([*previous.removes, *row.get("removes", ())])))
 
 
 @cache

@@ -13,14 +13,13 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.drawing.coverage import coverage
 from formalimg.drawing.facts import DrawnFacts, Fact
 from formalimg.drawing.icon import Icon, PixelFrame, palette
-from formalimg.drawing.icon_drawing import icon_drawing
-from formalimg.drawing.layout_look import DrawnLook, StandingPlace
-from formalimg.drawing.outline import silhouette_mask
+from formalimg.drawing.layout_model import DrawnLook, StandingPlace
+from formalimg.drawing.outline import coverage, silhouette_mask
 from formalimg.drawing.render import paint_object
 from formalimg.drawing.space import OCCLUSION
+from formalimg.drawing.svg import icon_drawing
 from formalimg.scenes.objects import CANVAS, Box
 
 _PITCH = 4  # The side of a cell of the canvas on which pixels are compared, in thousandths
@@ -72,8 +71,8 @@ class ContactCheck:
         return {number: facts for number, facts in fronts.items() if len(facts) > 1}
 
     def _covers(self, front: int, back: int) -> bool:
-        one, other = self._painted(front), self._painted(back)
-        return bool((one & other).sum() >= _LEAST_COVERED * min(one.sum(), other.sum()))
+        front_cells, back_cells = self._painted(front), self._painted(back)
+        return bool((front_cells & back_cells).sum() >= _LEAST_COVERED * min(front_cells.sum(), back_cells.sum()))
 
     def _stands(self, thing: int, carrier: int) -> bool:
         """Return whether the carrier is painted under most of the object's feet, on both sides of its centre."""
@@ -93,14 +92,16 @@ class ContactCheck:
 
     def _is_held(self, holder: int, thing: int) -> bool:
         """Return whether an object touches a visible hand of its holder without hiding the holder."""
-        body, held = self._painted(holder), self._painted(thing)
+        body, thing_cells = self._painted(holder), self._painted(thing)
         box = self._boxes[holder]
         width, height = box.xmax - box.xmin, box.ymax - box.ymin
+        centers = (np.arange(CANVAS // _PITCH) + 0.5) * _PITCH
         reach = max(10.0, _GRASP * max(width, height))
         for x, y in self._looks[holder].hands:
-            near = _disc(box.xmin + x * width, box.ymin + y * height, reach)
-            if (held & near).any() and (body & near).any():
-                return not self._hides(held, body)
+            hand_x, hand_y = box.xmin + x * width, box.ymin + y * height
+            near = (centers[None, :] - hand_x) ** 2 + (centers[:, None] - hand_y) ** 2 <= reach**2
+            if (thing_cells & near).any() and (body & near).any():
+                return not self._hides(thing_cells, body)
         return False
 
     def _is_inside(self, thing: int, container: int) -> bool:
@@ -108,8 +109,8 @@ class ContactCheck:
         total = content.sum()
         front = self._painted(container, True) if self._looks[container].front is not None else np.zeros_like(content)
         least = _VISIBLE if self._facts.objects[thing].shape is None else _VISIBLE_SHAPE
-        seen = (content & ~front).sum() >= least * total
-        return bool(total and seen and (content & around).sum() >= _WITHIN * total)
+        is_visible = (content & ~front).sum() >= least * total
+        return bool(total and is_visible and (content & around).sum() >= _WITHIN * total)
 
     def _hides(self, thing: _Cells, carrier: _Cells) -> bool:
         return bool((thing & carrier).sum() > _HIDDEN * carrier.sum())
@@ -138,11 +139,6 @@ def _on_canvas(cells: _Cells, frame: PixelFrame) -> _Cells:
     return canvas
 
 
-def _disc(x: float, y: float, radius: float) -> _Cells:
-    centers = (np.arange(CANVAS // _PITCH) + 0.5) * _PITCH
-    return np.asarray((centers[None, :] - x) ** 2 + (centers[:, None] - y) ** 2 <= radius**2)
-
-
 _CLEAR = 0.08
 """A place is clear if the carrier is not painted higher above it than this share of its height: no head, no back."""
 _LEAST_CLEAR = 0.3  # Clear places are preferred if they are this share of all places together
@@ -154,6 +150,13 @@ _DEEPEST = 0.12  # A place is looked for so far below the top, as a share of the
 _GRIP_ROWS = 0.5, 0.8  # A hand grasps a thing in this part of its height
 
 
+def _icon_cells(icon: Icon) -> _Cells:
+    width, height = round(400 * min(1.0, icon.aspect)), round(400 / max(1.0, icon.aspect))
+    frame = PixelFrame(0, 0, max(8, width), max(8, height))
+    silhouette = icon_drawing(icon, frame, palette().paints(None, "teal"), 2).silhouette
+    return silhouette_mask(silhouette, frame).cells[1:-1, 1:-1]
+
+
 @cache
 def standing_place(icon: Icon, height: float, count: int = 1) -> StandingPlace:
     """Return the line on which objects stand on an icon: its first broad part at or just below a height.
@@ -161,31 +164,27 @@ def standing_place(icon: Icon, height: float, count: int = 1) -> StandingPlace:
     The back of a horse is clear of its neck. No place on a chair is clear of its back: any part of the seat will do.
     On a round top things stand a little lower, in front of it: nothing stands on a single point.
     """
-    side = 400
-    frame = PixelFrame(0, 0, max(8, round(side * min(1.0, icon.aspect))), max(8, round(side / max(1.0, icon.aspect))))
-    silhouette = icon_drawing(icon, frame, palette().paints(None, "teal"), 2).silhouette
-    cells = silhouette_mask(silhouette, frame).cells[1:-1, 1:-1]
+    cells = _icon_cells(icon)
     deepest = min(3, count) * _DEEPEST
     places = [_place_at(cells, height + step / 100) for step in range(round(100 * deepest))]
     broad = min(_BROADEST, count * _BROAD)
-    widest = max(place.right - place.left for place in places)
-    return next(place for place in places if place.right - place.left >= min(broad, 0.8 * widest))
+    widest = max(line.right - line.left for line in places)
+    return next(line for line in places if line.right - line.left >= min(broad, 0.8 * widest))
 
 
 @cache
 def grip_places(icon: Icon) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the left and right grip points of an icon: the outermost points of its lower part."""
-    side = 400
-    frame = PixelFrame(0, 0, max(8, round(side * min(1.0, icon.aspect))), max(8, round(side / max(1.0, icon.aspect))))
-    silhouette = icon_drawing(icon, frame, palette().paints(None, "teal"), 2).silhouette
-    cells = silhouette_mask(silhouette, frame).cells[1:-1, 1:-1]
+    cells = _icon_cells(icon)
     top, bottom = (round(part * cells.shape[0]) for part in _GRIP_ROWS)
     rows, columns = np.nonzero(cells[top:bottom])
     if not len(rows):
         return (0.1, 0.5), (0.9, 0.5)
-    left, right = int(columns.argmin()), int(columns.argmax())
+    leftmost, rightmost = int(columns.argmin()), int(columns.argmax())
     height, width = cells.shape
-    first, last = ((float(columns[each]) / width, float(rows[each] + top) / height) for each in (left, right))
+    first, last = (
+        (float(columns[index]) / width, float(rows[index] + top) / height) for index in (leftmost, rightmost)
+    )
     return first, last
 
 

@@ -7,11 +7,18 @@ from collections.abc import Callable
 from itertools import pairwise
 from random import Random
 
-from formalimg.drawing.coverage import Coverage
 from formalimg.drawing.icon import PixelFrame
-from formalimg.drawing.icon_drawing import IconDrawing
-from formalimg.drawing.polylines import Point
-from formalimg.drawing.svg_paths import moved_path, moved_paths, number_text, path_element, polyline, puddle_curve
+from formalimg.drawing.outline import Coverage
+from formalimg.drawing.svg import (
+    IconDrawing,
+    Point,
+    moved_path,
+    moved_paths,
+    number_text,
+    path_element,
+    polyline,
+    puddle_curve,
+)
 
 _FLAMES = (("#e8471c", 1.0), ("#fb9a1c", 0.74), ("#ffe25c", 0.44))
 """The paint of each layer of a flame, and its share of the flame's size."""
@@ -44,7 +51,7 @@ def number_text_exact(*numbers: float) -> str:
 # --- broken
 
 
-def broken(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
+def broken(drawing: IconDrawing, painted: Coverage, key: str) -> IconDrawing:
     """Cut a drawing in two along a zigzag and move the halves apart."""
     random = Random(key)
     width, height = drawing.frame.width, drawing.frame.height
@@ -58,18 +65,18 @@ def broken(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
     slip = 0.07 * min(width, height)
     moves = [(-gap, -slip, -turn), (gap, slip, turn)] if not upright else [(-slip, -gap, turn), (slip, gap, -turn)]
     pivots = _pivots(drawing.frame, upright)
-    fit = _fit(found, crack, upright, moves, pivots)
+    fit = _fit(painted, crack, upright, moves, pivots)
     parts, defs = [], [f'<g id="{key}-whole">{drawing.body}</g>']
     defs.append(f'<mask id="{key}-alpha" mask-type="alpha"><use href="#{key}-whole"/></mask>')
-    line = found.tones.line
+    line = painted.tones.line
     for number, (half, (dx, dy, angle), (x, y)) in enumerate(zip(halves, moves, pivots, strict=True)):
         defs.append(f'<clipPath id="{key}-half{number}"><path d="{half}"/></clipPath>')
         cracks = _side_cracks(crack, upright, 1 if number else -1, random, min(width, height))
         parts.append(
             f'<g transform="translate({number_text(dx, dy)}) rotate({number_text(angle, x, y)})">'
             f'<g clip-path="url(#{key}-half{number})"><use href="#{key}-whole"/><g mask="url(#{key}-alpha)">'
-            f"{path_element(polyline(crack), None, line, found.pen * 3)}"
-            f"{path_element(cracks, None, line, found.pen * 1.1)}</g></g></g>"
+            f"{path_element(polyline(crack), None, line, painted.pen * 3)}"
+            f"{path_element(cracks, None, line, painted.pen * 1.1)}</g></g></g>"
         )
     body = f'<g transform="{fit}">{"".join(parts)}</g>'
     return IconDrawing(drawing.frame, body, drawing.silhouette, drawing.defs + "".join(defs))
@@ -91,26 +98,26 @@ def _crack(frame: PixelFrame, upright: bool, random: Random) -> list[Point]:
 
 def _side_cracks(crack: list[Point], upright: bool, way: int, random: Random, size: float) -> str:
     """Return fine cracks that branch off the break on one side."""
-    found = []
+    cracks = []
     for x, y in crack[1:-1:2]:
         points = [(x, y)]
         for _ in range(3):
             ahead, aside = way * size * random.uniform(0.06, 0.1), size * random.uniform(-0.08, 0.08)
             last = points[-1]
             points.append((last[0] + aside, last[1] + ahead) if upright else (last[0] + ahead, last[1] + aside))
-        found.append(polyline(points))
-    return "".join(found)
+        cracks.append(polyline(points))
+    return "".join(cracks)
 
 
 def _pivots(frame: PixelFrame, upright: bool) -> list[Point]:
-    left, top, width, height = frame
+    x, y, width, height = frame
     if upright:
-        return [(left + width / 2, top + height / 4), (left + width / 2, top + height * 3 / 4)]
-    return [(left + width / 4, top + height / 2), (left + width * 3 / 4, top + height / 2)]
+        return [(x + width / 2, y + height / 4), (x + width / 2, y + height * 3 / 4)]
+    return [(x + width / 4, y + height / 2), (x + width * 3 / 4, y + height / 2)]
 
 
 def _fit(
-    found: Coverage,
+    painted: Coverage,
     crack: list[Point],
     upright: bool,
     moves: list[tuple[float, float, float]],
@@ -118,17 +125,17 @@ def _fit(
 ) -> str:
     """Return the transform that scales the separated halves to fit the frame exactly."""
     xs, ys = [], []
-    frame = found.frame
-    cell = max(frame.width / found.cells.shape[1], frame.height / found.cells.shape[0])
-    for x, y in found.spots():
+    frame = painted.frame
+    cell = max(frame.width / painted.cells.shape[1], frame.height / painted.cells.shape[0])
+    for x, y in painted.spots():
         second = _beyond(crack, x, y, upright)
         (dx, dy, angle), (px, py) = moves[second], pivots[second]
         sine, cosine = math.sin(math.radians(angle)), math.cos(math.radians(angle))
         xs.append(px + (x - px) * cosine - (y - py) * sine + dx)
         ys.append(py + (x - px) * sine + (y - py) * cosine + dy)
-    left, right, top, bottom = min(xs) - cell, max(xs) + cell, min(ys) - cell, max(ys) + cell
-    across, down = frame.width / (right - left), frame.height / (bottom - top)
-    return f"matrix({number_text_exact(across, 0, 0, down, frame.left - left * across, frame.top - top * down)})"
+    x_min, x_max, y_min, y_max = min(xs) - cell, max(xs) + cell, min(ys) - cell, max(ys) + cell
+    across, down = frame.width / (x_max - x_min), frame.height / (y_max - y_min)
+    return f"matrix({number_text_exact(across, 0, 0, down, frame.left - x_min * across, frame.top - y_min * down)})"
 
 
 def _beyond(crack: list[Point], x: float, y: float, upright: bool) -> bool:
@@ -144,10 +151,10 @@ def _beyond(crack: list[Point], x: float, y: float, upright: bool) -> bool:
 # --- burning
 
 
-def burning(drawing: IconDrawing, found: Coverage, room: PixelFrame, key: str) -> IconDrawing:
+def burning(drawing: IconDrawing, painted: Coverage, room: PixelFrame, key: str) -> IconDrawing:
     """Draw flames behind and in front of a drawing, which is scaled to fit `room`."""
     random, frame = Random(key), drawing.frame
-    pen = found.pen
+    pen = painted.pen
     tongues = min(9, max(3, round(4 * frame.width / frame.height)))
     back = _flames(frame, 1.0, tongues, random, pen)
     front = _flames(frame, 0.27, tongues + 2, random, pen)
@@ -157,14 +164,14 @@ def burning(drawing: IconDrawing, found: Coverage, room: PixelFrame, key: str) -
 
 def _flames(frame: PixelFrame, share: float, tongues: int, random: Random, pen: float) -> str:
     """Return a row of flames at the bottom of the frame, with `share` of its height as the maximum height."""
-    left, bottom = frame.left + pen / 2, frame.top + frame.height - pen / 2
+    x_start, bottom = frame.left + pen / 2, frame.top + frame.height - pen / 2
     width, full = frame.width - pen, (frame.height - pen) * share
     heights = [1.0 if number == tongues // 2 else random.uniform(0.6, 0.88) for number in range(tongues)]
     leans = [random.uniform(-0.25, 0.25) for _ in range(tongues)]
     parts = []
     for paint, size in _FLAMES:
         step, tall = width / tongues * (1 - (1 - size) / tongues), full * size
-        start = left + (width - step * tongues) / 2
+        start = x_start + (width - step * tongues) / 2
         # The row stands on a flat curve; its first and last tongue touch the sides.
         data = f"M{number_text(start + step * tongues / 2, bottom)}"
         data += f"C{number_text(start + step * 0.3, bottom, start, bottom - tall * 0.08, start, bottom - tall * 0.3)}"
@@ -185,10 +192,10 @@ def _flames(frame: PixelFrame, share: float, tongues: int, random: Random, pen: 
 # --- melting
 
 
-def melting(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
+def melting(drawing: IconDrawing, painted: Coverage, key: str) -> IconDrawing:
     """Make a drawing sag, drip from its lower edge and stand in a puddle of its own colour."""
     random, frame = Random(key), drawing.frame
-    left, top, width, height = frame
+    x_start, y_start, width, height = frame
     waves = [(random.uniform(0.5, 1.0), random.uniform(0, 2 * math.pi), count) for count in (1, 2, 3)]
 
     def sag(x: float) -> float:
@@ -198,35 +205,35 @@ def melting(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
     def sunk(across: float, down: float) -> float:
         return 0.16 * sag(across) * (1 - down) + 0.68 * down + 0.2 * sag(1 - across) * down**2
 
-    highest = min(sunk((x - left) / width, (y - top) / height) for x, y in found.spots())
+    highest = min(sunk((x - x_start) / width, (y - y_start) / height) for x, y in painted.spots())
 
     def move(x: float, y: float) -> Point:
-        across, down = (x - left) / width, (y - top) / height
+        across, down = (x - x_start) / width, (y - y_start) / height
         away = 0.5 + (across - 0.5) * (0.86 + 0.1 * down**2) + 0.03 * math.sin(4 * down + waves[0][1])
-        return left + away * width, top + (sunk(across, down) - highest + 0.01) * height
+        return x_start + away * width, y_start + (sunk(across, down) - highest + 0.01) * height
 
-    puddle = _own_puddle(found, 0.2 * height, random)
-    drips = _drips(found, move, random)
+    puddle = _own_puddle(painted, 0.2 * height, random)
+    drips = _drips(painted, move, random)
     body = puddle + moved_paths(drawing.body, move) + drips
     silhouette = "\n".join(moved_path(line, move) for line in drawing.silhouette.splitlines())
     return IconDrawing(frame, body, silhouette, moved_paths(drawing.defs, move))
 
 
-def _own_puddle(found: Coverage, height: float, random: Random) -> str:
+def _own_puddle(painted: Coverage, height: float, random: Random) -> str:
     """Return a puddle in the predominant colour of the drawing."""
-    frame, pen, tones = found.frame, found.pen, found.tones
+    frame, pen, tones = painted.frame, painted.pen, painted.tones
     x, y = frame.left + frame.width * 0.13, frame.top + frame.height - height * 0.33
     shine = f"M{number_text(x, y)}q{number_text(frame.width * 0.15, height * 0.2, frame.width * 0.35, height * 0.17)}"
     pool = path_element(puddle_curve(frame, height, pen, random), tones.body, tones.line, pen)
     return pool + path_element(shine, None, tones.light, pen * 1.6)
 
 
-def _drips(found: Coverage, move: Callable[[float, float], Point], random: Random) -> str:
+def _drips(painted: Coverage, move: Callable[[float, float], Point], random: Random) -> str:
     """Return drips from the lower edge of the drawing, in its predominant colour."""
-    frame, tones = found.frame, found.tones
+    frame, tones = painted.frame, painted.tones
     size = min(frame.width, frame.height)
     lowest: dict[float, float] = {}
-    for x, y in found.spots():
+    for x, y in painted.spots():
         lowest[x] = max(y, lowest.get(x, y))
     columns = sorted(lowest)
     count = max(3, min(7, round(5 * frame.width / frame.height)))
@@ -235,15 +242,17 @@ def _drips(found: Coverage, move: Callable[[float, float], Point], random: Rando
         x = columns[round((number + random.uniform(0.3, 0.7)) * (len(columns) - 1) / count)]
         edge_x, edge_y = move(x, lowest[x])
         half = size * random.uniform(0.026, 0.04)
-        start = edge_y - found.pen - half
-        end = min(edge_y + size * random.uniform(0.08, 0.16), frame.top + frame.height - half - found.pen)
-        left, right, waist = edge_x - half, edge_x + half, start + 2 * half
+        start = edge_y - painted.pen - half
+        end = min(edge_y + size * random.uniform(0.08, 0.16), frame.top + frame.height - half - painted.pen)
+        start_x, end_x, waist = edge_x - half, edge_x + half, start + 2 * half
         data = (
-            f"M{number_text(left - half, start)}C{number_text(left, start, left, start + half, left, waist)}"
-            f"L{number_text(left, end)}A{number_text(half, half)} 0 0 0 {number_text(right, end)}"
-            f"L{number_text(right, waist)}C{number_text(right, start + half, right, start, right + half, start)}"
+            f"M{number_text(start_x - half, start)}"
+            f"C{number_text(start_x, start, start_x, start + half, start_x, waist)}"
+            f"L{number_text(start_x, end)}A{number_text(half, half)} 0 0 0 {number_text(end_x, end)}"
+            f"L{number_text(end_x, waist)}"
+            f"C{number_text(end_x, start + half, end_x, start, end_x + half, start)}"
         )
         shine = polyline([(edge_x - half * 0.3, waist), (edge_x - half * 0.3, max(waist, end - half * 0.4))])
-        parts.append(path_element(data, tones.body, tones.line, found.pen))
+        parts.append(path_element(data, tones.body, tones.line, painted.pen))
         parts.append(path_element(shine, None, tones.light, half * 0.5))
     return "".join(parts)

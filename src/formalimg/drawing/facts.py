@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formalimg.drawing.brief import SceneBrief
+from formalimg.drawing.scene import SceneBrief
 from formalimg.drawing.space import RECORD_OF, material_word, relation_word
 from formalimg.logic.parser import parse
 from formalimg.logic.syntax import Formula
@@ -39,9 +39,9 @@ class Fact(NamedTuple):
     @property
     def carried(self) -> tuple[int, int] | None:
         """The carried object and its carrier; None if the relation does not involve carrying."""
-        place = CARRIERS.get(RECORD_OF.get(self.predicate, ""))
+        position = CARRIERS.get(RECORD_OF.get(self.predicate, ""))
         ends = (self.first, self.second)
-        return None if place is None else (ends[1 - place], ends[place])
+        return None if position is None else (ends[1 - position], ends[position])
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class DrawnFacts:
     @property
     def records(self) -> frozenset[SceneRelation]:
         """The relations that must be recorded in the scene."""
-        kept = [fact for fact in self.facts if fact.predicate in RECORD_OF]
-        return frozenset(SceneRelation(RECORD_OF[fact.predicate], fact.first, fact.second) for fact in kept)
+        recorded = [fact for fact in self.facts if fact.predicate in RECORD_OF]
+        return frozenset(SceneRelation(RECORD_OF[fact.predicate], fact.first, fact.second) for fact in recorded)
 
 
 def brief_facts(brief: SceneBrief) -> DrawnFacts:
@@ -68,12 +68,12 @@ def brief_facts(brief: SceneBrief) -> DrawnFacts:
     objects: list[SceneObject] = []
     sizes: list[str | None] = []
     groups: list[list[int]] = []
-    for wanted in brief.objects:
-        material = None if wanted.material is None else material_word(wanted.material)
-        groups.append(list(range(len(objects), len(objects) + wanted.number)))
-        look = SceneObject(wanted.item, NO_BOX, wanted.color, material, wanted.shape, wanted.states)
-        objects += [look] * wanted.number
-        sizes += [wanted.size] * wanted.number
+    for entry in brief.objects:
+        material = None if entry.material is None else material_word(entry.material)
+        groups.append(list(range(len(objects), len(objects) + entry.number)))
+        look = SceneObject(entry.item, NO_BOX, entry.color, material, entry.shape, entry.states)
+        objects += [look] * entry.number
+        sizes += [entry.size] * entry.number
     facts = []
     for relation in brief.relations:
         word = relation_word(relation.name)
@@ -90,9 +90,9 @@ def formula_facts(formula: Formula | str, seed: int = 0, crowd: int = 8) -> Draw
     """
     parsed = parse(formula) if isinstance(formula, str) else formula
     for instances in (2, 1):
-        found = _demanded(parsed, instances)
-        if found is not None and (instances == 1 or len(found.objects) <= crowd):
-            return found
+        conjunction = _read_conjunction(parsed, instances)
+        if conjunction is not None and (instances == 1 or len(conjunction.objects) <= crowd):
+            return conjunction
     witness = solve_natural(parsed, seed=seed)
     if isinstance(witness, Unsatisfiable):
         return witness
@@ -108,12 +108,12 @@ def formula_facts(formula: Formula | str, seed: int = 0, crowd: int = 8) -> Draw
     return DrawnFacts(scene.objects, (None,) * len(scene), tuple(facts), witness.style)
 
 
-def _demanded(formula: Formula, instances: int) -> DrawnFacts | None:
+def _read_conjunction(formula: Formula, instances: int) -> DrawnFacts | None:
     """Return the facts of a formula that determines them completely; None for other formulas."""
     claim = build_claim(rename_apart(formula))
     slots = build_distinct_slots(claim, instances)
     ground = instantiate(claim, slots, instances)
-    atoms = None if ground is None else list(_conjoined(ground))
+    atoms = None if ground is None else list(_conjuncts(ground))
     if atoms is None or any(atom is None for atom in atoms):
         return None
     words: list[dict[str, list[str]]] = [{} for _ in range(slots.count)]
@@ -129,27 +129,27 @@ def _demanded(formula: Formula, instances: int) -> DrawnFacts | None:
         else:
             return None
     labels = [next(iter(possible["class"])) for possible in slots.words if len(possible["class"]) == 1]
-    if len(labels) != slots.count or not slots.count or len(set(styles)) > 1 or _repeats(words):
+    is_ambiguous = any(len(set(values)) > 1 for kinds in words for kind, values in kinds.items() if kind != "state")
+    if len(labels) != slots.count or not slots.count or len(set(styles)) > 1 or is_ambiguous:
         return None
-    objects = tuple(_look(label, found) for label, found in zip(labels, words, strict=True))
+    objects = tuple(
+        SceneObject(
+            label,
+            NO_BOX,
+            **{kind: values[0] for kind, values in kinds.items() if kind != "state"},
+            states=tuple(dict.fromkeys(kinds.get("state", ()))),
+        )
+        for label, kinds in zip(labels, words, strict=True)
+    )
     return DrawnFacts(objects, (None,) * len(objects), tuple(dict.fromkeys(facts)), styles[0] if styles else None)
 
 
-def _conjoined(claim: GroundClaim) -> Iterator[GroundAtom | None]:
+def _conjuncts(claim: GroundClaim) -> Iterator[GroundAtom | None]:
     """Yield the atoms of a conjunction, or None for a part that is not an atom about fixed objects."""
     if isinstance(claim, Conjunction):
         for part in claim.parts:
-            yield from _conjoined(part)
+            yield from _conjuncts(part)
     elif isinstance(claim, GroundAtom) and claim.holds and all(isinstance(obj, int) for obj in claim.objects):
         yield claim
     elif claim is not True:
         yield None
-
-
-def _repeats(words: Sequence[dict[str, list[str]]]) -> bool:
-    return any(len(set(found)) > 1 for kinds in words for kind, found in kinds.items() if kind != "state")
-
-
-def _look(label: str, words: dict[str, list[str]]) -> SceneObject:
-    one = {kind: found[0] for kind, found in words.items() if kind != "state"}
-    return SceneObject(label, NO_BOX, **one, states=tuple(dict.fromkeys(words.get("state", ()))))

@@ -20,8 +20,6 @@ from xml.etree import ElementTree
 
 from formalimg.errors import FormalimgError
 
-_HEX = re.compile(r"#[0-9a-f]{6}")
-
 
 class Tones(NamedTuple):
     """The shades of one colour, as `#rrggbb`."""
@@ -59,23 +57,11 @@ def palette() -> Palette:
     table = tomllib.loads((folder / "palette.toml").read_text(encoding="utf-8"))
     accents = table["accents"] | tomllib.loads((folder / "accents.toml").read_text(encoding="utf-8"))
     return Palette(
-        _hex(table["background"], "background"),
-        {name: _tones(tones, name) for name, tones in table["colors"].items()},
-        {name: _tones(tones, name) for name, tones in table["others"].items()},
-        {name: _hex(tone, name) for name, tone in accents.items()},
+        table["background"],
+        {name: Tones(**tones) for name, tones in table["colors"].items()},
+        {name: Tones(**tones) for name, tones in table["others"].items()},
+        accents,
     )
-
-
-def _tones(table: Mapping[str, object], name: str) -> Tones:
-    if set(table) != set(Tones._fields):
-        raise FormalimgError(f"palette.toml: {name} must have exactly the tones {', '.join(Tones._fields)}")
-    return Tones(**{role: _hex(tone, f"{name}.{role}") for role, tone in table.items()})
-
-
-def _hex(tone: object, where: str) -> str:
-    if not isinstance(tone, str) or not _HEX.fullmatch(tone):
-        raise FormalimgError(f"palette.toml: {where} must be a colour such as #d8232a, not {tone!r}")
-    return tone
 
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -83,11 +69,8 @@ _COMMAND = re.compile(r"([A-Za-z])([^A-Za-z]*)")
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 _NUMBERS_PER_COMMAND = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "S": 4, "Q": 4, "T": 2, "A": 7, "Z": 0}
 
-MIN_LINE_WIDTH = 1.1
-"""The minimum line width in pixels: a line of a pixel or less is a hairline, which bleeds into the next pixel."""
-
-MIN_ROTATION_GAIN = 0.5
-"""An icon is rotated if that brings its aspect ratio closer to that of its box by this much (in the logarithm)."""
+MIN_LINE_WIDTH = 1.1  # in pixels: a line of a pixel or less is a hairline, which bleeds into the next pixel
+MIN_ROTATION_GAIN = 0.5  # in the logarithm: how much closer rotation brings the aspect ratio to that of the box
 
 
 class PathCommand(NamedTuple):
@@ -157,23 +140,23 @@ class _IconTransform(NamedTuple):
 
     def transform(self, step: PathCommand) -> str:
         command, numbers = step
-        kind, here = command.upper(), command.isupper()
+        kind, absolute = command.upper(), command.isupper()
         if kind in "HV":
-            x, y = self.point(numbers[0] if kind == "H" else 0, numbers[0] if kind == "V" else 0, here)
+            x, y = self.point(numbers[0] if kind == "H" else 0, numbers[0] if kind == "V" else 0, absolute)
             upright = (kind == "V") != self.rotated
             name = "V" if upright else "H"
-            return f"{name if here else name.lower()}{_text(y if upright else x)}"
+            return f"{name if absolute else name.lower()}{_text(y if upright else x)}"
         if kind == "A":
             rx, ry, _, large, sweep, *end = numbers
             radii = (ry * self.across, rx * self.down) if self.rotated else (rx * self.across, ry * self.down)
-            return f"{command}{_text(*radii, 0, large, sweep, *self.point(end[0], end[1], here))}"
-        points = [self.point(x, y, here) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
+            return f"{command}{_text(*radii, 0, large, sweep, *self.point(end[0], end[1], absolute))}"
+        points = [self.point(x, y, absolute) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
         return f"{command}{_text(*(number for point in points for number in point))}"
 
-    def point(self, x: float, y: float, here: bool) -> tuple[float, float]:
-        """Transform a point, without translation if it is relative (`here` is false)."""
+    def point(self, x: float, y: float, absolute: bool) -> tuple[float, float]:
+        """Transform a point, without translation if it is relative."""
         moved = (-y * self.across, x * self.down) if self.rotated else (x * self.across, y * self.down)
-        return (moved[0] + self.left, moved[1] + self.top) if here else moved
+        return (moved[0] + self.left, moved[1] + self.top) if absolute else moved
 
 
 def _text(*numbers: float) -> str:
@@ -197,8 +180,11 @@ def _element(shape: IconShape, fit: _IconTransform, paints: Mapping[str, str], p
 def icons() -> Mapping[str, Icon]:
     """Load all icons, keyed by class."""
     entries = sorted((files("formalimg.drawing") / "flat_icons").iterdir(), key=lambda entry: entry.name)
-    found = [read_icon(entry.name[:-4], entry.read_text("utf-8")) for entry in entries if entry.name.endswith(".svg")]
-    return {icon.label: icon for icon in found}
+    return {
+        entry.name[:-4]: read_icon(entry.name[:-4], entry.read_text("utf-8"))
+        for entry in entries
+        if entry.name.endswith(".svg")
+    }
 
 
 def read_icon(label: str, text: str) -> Icon:
@@ -211,19 +197,21 @@ def read_icon(label: str, text: str) -> Icon:
         other = root.get("data-other", "")
         if other not in palette().others:
             raise ValueError(f"its data-other must be one of {', '.join(palette().others)}")
-        shapes = tuple(_icon_shape(element, root) for element in root)
+        shapes = tuple(
+            IconShape(
+                tuple(_path_commands(element)),
+                _role(element, root, "fill"),
+                _role(element, root, "stroke"),
+                float(element.get("stroke-width", "1")),
+                tuple(map(float, element.get("stroke-dasharray", "").split())),
+            )
+            for element in root
+        )
         if not shapes:
             raise ValueError("it is empty")
     except (ElementTree.ParseError, ValueError) as error:
         raise FormalimgError(f"the drawing {label}.svg cannot be read: {error}") from error
     return Icon(label, width, height, other, shapes)
-
-
-def _icon_shape(element: ElementTree.Element, root: ElementTree.Element) -> IconShape:
-    dashes = tuple(map(float, element.get("stroke-dasharray", "").split()))
-    width = float(element.get("stroke-width", "1"))
-    commands = tuple(_path_commands(element))
-    return IconShape(commands, _role(element, root, "fill"), _role(element, root, "stroke"), width, dashes)
 
 
 def _role(element: ElementTree.Element, root: ElementTree.Element, name: str) -> str | None:

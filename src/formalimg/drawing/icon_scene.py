@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg._util.argument_types import checks_types
 from formalimg.drawing.icon import Icon, PixelFrame, icons, palette
+from formalimg.drawing.svg import render_svg
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import closest_match
 from formalimg.scenes.objects import CANVAS, NO_WORD, SceneError, SceneObject
@@ -72,9 +73,9 @@ def layout_image(scene: Scene, size: int = 1024) -> Image:
     image = Image.new("RGB", (size, size), "#ffffff")
     pen = ImageDraw.Draw(image)
     width = max(2, round(size / 200))
-    for obj, color, (left, top, across, down) in boxes:
+    for obj, color, (x, y, across, down) in boxes:
         band = min(width, across // 3, down // 3)
-        corners = (left, top, left + across - 1, top + down - 1)
+        corners = (x, y, x + across - 1, y + down - 1)
         if color is None:
             pen.rectangle(corners, outline=_TEXT, width=max(1, band // 2))
         else:
@@ -82,9 +83,9 @@ def layout_image(scene: Scene, size: int = 1024) -> Image:
             tones = palette().colors[color]
             pen.rectangle(corners, outline=tones.line, width=band)
             if band > 2:
-                pen.rectangle((left + 1, top + 1, corners[2] - 1, corners[3] - 1), outline=tones.body, width=band - 2)
+                pen.rectangle((x + 1, y + 1, corners[2] - 1, corners[3] - 1), outline=tones.body, width=band - 2)
         words = ([] if color is None else [color]) + [_label_text(obj.label)]
-        room = PixelFrame(left + band + 1, top + band + 1, across - 2 * band - 2, down - 2 * band - 2)
+        room = PixelFrame(x + band + 1, y + band + 1, across - 2 * band - 2, down - 2 * band - 2)
         _draw_text(image, words, room, largest=max(8, round(size / 32)))
     return image
 
@@ -133,8 +134,8 @@ def _known_color(obj: SceneObject) -> str | None:
     if obj.color is None or obj.color == NO_WORD:
         return None
     if obj.color not in palette().colors:
-        known = ", ".join(palette().colors)
-        raise DrawingError(f"a {obj.label} cannot be {obj.color!r}: the colours are {known}, or {NO_WORD}")
+        colors = ", ".join(palette().colors)
+        raise DrawingError(f"a {obj.label} cannot be {obj.color!r}: the colours are {colors}, or {NO_WORD}")
     return obj.color
 
 
@@ -168,19 +169,14 @@ def outline_width(frame: PixelFrame, size: int) -> float:
 
 
 def _render(elements: Sequence[str], frames: Sequence[PixelFrame], width: int, height: int) -> Image:
-    import resvg_py
     from PIL import Image
 
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
-        f' fill-rule="evenodd" stroke-linecap="round" stroke-linejoin="round">'
-        f'<rect width="{width}" height="{height}" fill="{palette().background}"/>{"".join(elements)}</svg>'
-    )
+    background = f'<rect width="{width}" height="{height}" fill="{palette().background}"/>'
+    painted = render_svg(background + "".join(elements), width, height).convert("RGB")
     image = Image.new("RGB", (width, height), palette().background)
-    with Image.open(io.BytesIO(resvg_py.svg_to_bytes(svg_string=svg, skip_system_fonts=True))) as painted:
-        # Icons stay inside their frames, but in a frame of a few pixels the lines inside are thick enough to leave it.
-        for left, top, across, down in frames:
-            image.paste(painted.crop((left, top, left + across, top + down)).convert("RGB"), (left, top))
+    # Icons stay inside their frames, but in a frame of a few pixels the lines inside are thick enough to leave it.
+    for left, top, across, down in frames:
+        image.paste(painted.crop((left, top, left + across, top + down)), (left, top))
     return image
 
 
@@ -220,9 +216,9 @@ def _fit_text(text: str, vertical: bool, room: PixelFrame, largest: int) -> _Tex
     across, down = (room.height, room.width) if vertical else (room.width, room.height)
     pen = ImageDraw.Draw(Image.new("L", (1, 1)))
     for points in range(largest, _MIN_FONT_SIZE - 1, -1):
-        left, top, right, bottom = pen.multiline_textbbox((0, 0), text, font=_font(points), anchor="mm")
+        x_min, y_min, x_max, y_max = pen.multiline_textbbox((0, 0), text, font=_font(points), anchor="mm")
         # Both halves must fit: letters do not always extend as far above the middle as below.
-        if 2 * max(-left, right) <= across and 2 * max(-top, bottom) <= down:
+        if 2 * max(-x_min, x_max) <= across and 2 * max(-y_min, y_max) <= down:
             return _TextFit(points, text, vertical)
     return _TextFit(0, text, vertical)
 

@@ -8,17 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from formalimg.drawing import shapes
-from formalimg.drawing.brief import SceneBrief
 from formalimg.drawing.catalog import FRONT, DrawnCatalog, drawn_catalog
-from formalimg.drawing.drawability import why_not_drawable
+from formalimg.drawing.drawability import why_not_drawable, with_surroundings
 from formalimg.drawing.facts import DrawnFacts, Fact, brief_facts, formula_facts
 from formalimg.drawing.icon import Icon
-from formalimg.drawing.layout_look import DrawnLook, LayoutAttempt
-from formalimg.drawing.layout_model import LayoutModel
-from formalimg.drawing.polylines import polylines
-from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.layout_model import DrawnLook, LayoutAttempt, LayoutModel
+from formalimg.drawing.scene import DrawnScene, SceneBrief
 from formalimg.drawing.space import OCCLUSION
-from formalimg.drawing.surroundings import with_surroundings
+from formalimg.drawing.svg import polylines
 from formalimg.drawing.truth import brief_concepts, concept_holds, verify_drawn
 from formalimg.logic.syntax import Formula
 from formalimg.scenes.objects import Box
@@ -34,8 +31,7 @@ _ATTEMPTS = (
 )
 """From comfortable to crowded: the first that works is taken."""
 
-_GRIPS = (0.6, 1.0, 0.3, 0.0)
-"""How much things in front hide, in layouts that are tried until they visibly cover what is behind."""
+_GRIPS = (0.6, 1.0, 0.3, 0.0)  # How much things in front hide, in layouts tried until they visibly do
 
 _TURNS = 3  # So many layouts of each kind are tried where things touch, until they do so in pixels
 _PROOF = _ATTEMPTS[-1]._replace(effort=0.05)
@@ -67,25 +63,25 @@ def solve_drawn(
         FormulaError: if a formula uses predicates that the axioms say nothing of.
         SolverLimitError: if a formula could be neither satisfied nor refuted.
     """
-    known = catalog or drawn_catalog()
-    reason = why_not_drawable(request, known)
+    catalog = catalog or drawn_catalog()
+    reason = why_not_drawable(request, catalog)
     if reason is not None:
         return NoDrawing(reason)
     if isinstance(request, SceneBrief):
-        facts = brief_facts(with_surroundings(request, known))
-        drawn = arrange(facts, seed=seed, catalog=known)
+        facts = brief_facts(with_surroundings(request, catalog))
+        drawn = arrange(facts, seed=seed, catalog=catalog)
         if isinstance(drawn, DrawnScene):
-            wrong = [each for each in brief_concepts(request) if not concept_holds(each, drawn, known)]
+            wrong = [concept for concept in brief_concepts(request) if not concept_holds(concept, drawn, catalog)]
             if wrong:
                 return NoDrawing(f"no layout shows {wrong[0].category} {wrong[0].value!r} beside everything else")
         return drawn
     drawn = NoDrawing("no layout was tried")
     for crowd in (8, 0):
-        found = formula_facts(request, seed, crowd)
-        if isinstance(found, Unsatisfiable):
-            return NoDrawing("it contradicts itself", tuple(map(str, found.conflict)))
-        drawn = arrange(found, seed=seed, catalog=known)
-        if isinstance(drawn, DrawnScene) and verify_drawn(request, drawn, known):
+        facts_or_proof = formula_facts(request, seed, crowd)
+        if isinstance(facts_or_proof, Unsatisfiable):
+            return NoDrawing("it contradicts itself", tuple(map(str, facts_or_proof.conflict)))
+        drawn = arrange(facts_or_proof, seed=seed, catalog=catalog)
+        if isinstance(drawn, DrawnScene) and verify_drawn(request, drawn, catalog):
             return drawn
     return drawn if isinstance(drawn, NoDrawing) else NoDrawing("no layout of drawable sizes shows all of it")
 
@@ -100,22 +96,18 @@ def arrange(facts: DrawnFacts, *, seed: int = 0, catalog: DrawnCatalog | None = 
     if twice is not None:
         return NoDrawing(f"a {facts.objects[twice].label} has one place, and is on, in or held by one thing at most")
     fault = None
+    hides = any(fact.predicate == OCCLUSION for fact in facts.facts)
+    grips = _GRIPS if hides else (0.0,) * (_TURNS if facts.records else 1)
     for attempt in _ATTEMPTS:
-        for turn, grip in enumerate(_grips(facts)):
+        for turn, grip in enumerate(grips):
             boxes = LayoutModel(facts, looks, attempt._replace(grip=grip), seed + turn).solve()
             if not isinstance(boxes, list):
                 continue
             fault = ContactCheck(facts, looks, boxes).find_fault()
             if fault is None:
-                return _drawn(facts, boxes)
+                objects = [replace(obj, box=box) for obj, box in zip(facts.objects, boxes, strict=True)]
+                return DrawnScene(Scene.of(objects, facts.records), facts.style, _painting_order(facts, boxes))
     return _conflict(facts, looks, seed, fault)
-
-
-def _grips(facts: DrawnFacts) -> tuple[float, ...]:
-    """Return the occlusion strength of each layout attempt of a kind."""
-    if any(fact.predicate == OCCLUSION for fact in facts.facts):
-        return _GRIPS
-    return (0.0,) * (_TURNS if facts.records else 1)
 
 
 def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
@@ -123,7 +115,7 @@ def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
     from formalimg.drawing.contact import grip_places, standing_place
 
     carriers = Counter(fact.second for fact in facts.facts if fact.predicate in ("On", "OnTopOf"))
-    held = {fact.second for fact in facts.facts if fact.predicate == "Holding"}
+    held_objects = {fact.second for fact in facts.facts if fact.predicate == "Holding"}
     containers = {fact.second for fact in facts.facts if fact.predicate == "In"}
     looks = []
     for number, obj in enumerate(facts.objects):
@@ -139,7 +131,7 @@ def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
             rim = None  # a front that begins above the window is a wall around it
         height = entry.on if obj.shape is None else 0.0
         stand = standing_place(icon, height, carriers[number]) if number in carriers else None
-        grips = grip_places(icon) if number in held else ()
+        grips = grip_places(icon) if number in held_objects else ()
         looks.append(DrawnLook(entry, icon, front, rim, stand, entry.hands(variant), grips))
     return looks
 
@@ -151,11 +143,6 @@ def _top(icon: Icon) -> float:
     return max(0.0, min(y for line in lines for _, y in line.points)) / icon.height
 
 
-def _drawn(facts: DrawnFacts, boxes: Sequence[Box]) -> DrawnScene:
-    objects = [replace(obj, box=box) for obj, box in zip(facts.objects, boxes, strict=True)]
-    return DrawnScene(Scene.of(objects, facts.records), facts.style, _painting_order(facts, boxes))
-
-
 def _painting_order(facts: DrawnFacts, boxes: Sequence[Box]) -> tuple[int, ...]:
     """Return the objects from back to front: objects higher in the image come first unless a relation forbids it."""
     before: dict[int, set[int]] = {number: set() for number in range(len(boxes))}
@@ -165,19 +152,18 @@ def _painting_order(facts: DrawnFacts, boxes: Sequence[Box]) -> tuple[int, ...]:
         elif (pair := fact.carried) is not None:
             before[pair[0]].add(pair[1])
     order: list[int] = []
-    left = sorted(before, key=lambda number: (boxes[number].ymax, number))
-    while left:
-        number = next((each for each in left if before[each] <= set(order)), left[0])
-        left.remove(number)
-        order.append(number)
+    remaining = sorted(before, key=lambda number: (boxes[number].ymax, number))
+    while remaining:
+        order.append(next((number for number in remaining if before[number] <= set(order)), remaining[0]))
+        remaining.remove(order[-1])
     return tuple(order)
 
 
 def _conflict(facts: DrawnFacts, looks: Sequence[DrawnLook], seed: int, fault: Fact | None) -> NoDrawing:
     """Return the relations that cannot be drawn together, or the relation that no pixels show."""
 
-    def impossible(kept: frozenset[int]) -> bool:
-        some = replace(facts, facts=tuple(facts.facts[number] for number in sorted(kept)))
+    def impossible(facts_kept: frozenset[int]) -> bool:
+        some = replace(facts, facts=tuple(facts.facts[number] for number in sorted(facts_kept)))
         return LayoutModel(some, looks, _PROOF, seed).solve() is None
 
     everything = frozenset(range(len(facts.facts)))

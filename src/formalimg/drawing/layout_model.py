@@ -10,14 +10,16 @@ import random
 from collections.abc import Sequence
 from itertools import combinations, permutations
 from math import ceil, floor, log10, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
+from formalimg.drawing.catalog import DrawnClass
 from formalimg.drawing.facts import DrawnFacts, Fact
-from formalimg.drawing.layout_look import DrawnLook, LayoutAttempt, StandingPlace
-from formalimg.drawing.sizes import size_limit
+from formalimg.drawing.icon import Icon
 from formalimg.drawing.space import OCCLUSION
+from formalimg.drawing.truth import size_limit
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import CANVAS, Box
+from formalimg.scenes.solver.constraint_model import BoxModel
 from formalimg.scenes.spatial_relations import LEAST_OVERLAP, MOST_HIDDEN, axiom_alternatives
 
 MARGIN = 20  # How far relations are from flipping, and objects from the edge of the canvas
@@ -47,8 +49,8 @@ class _BoxVariables:
     def __init__(self, model: Any, aspect: float, low: int, high: int) -> None:
         self.across = max(1, round(_UNIT * sqrt(aspect)))
         self.down = max(1, round(_UNIT / sqrt(aspect)))
-        most = floor((CANVAS - 2 * MARGIN) / max(self.across, self.down))
-        self.low, self.high = min(low, most), max(1, min(high, most))
+        limit = floor((CANVAS - 2 * MARGIN) / max(self.across, self.down))
+        self.low, self.high = min(low, limit), max(1, min(high, limit))
         self.scale = model.new_int_var(self.low, max(self.low, self.high), "")
         self.left = model.new_int_var(MARGIN, CANVAS - MARGIN - self.across * self.low, "")
         self.top = model.new_int_var(MARGIN, CANVAS - MARGIN - self.down * self.low, "")
@@ -65,15 +67,12 @@ class _BoxVariables:
         return Box(left, top, left + scale * self.across, top + scale * self.down)
 
 
-class LayoutModel:
+class LayoutModel(BoxModel):
     """The constraint model of one layout attempt."""
 
     def __init__(self, facts: DrawnFacts, looks: Sequence[DrawnLook], attempt: LayoutAttempt, seed: int) -> None:
-        from ortools.sat.python import cp_model
-
-        self.cp = cp_model
-        self.model = cp_model.CpModel()
-        self.facts, self.looks, self.attempt, self.seed = facts, looks, attempt, seed
+        super().__init__(seed)
+        self.facts, self.looks, self.attempt = facts, looks, attempt
         self.carrier = {pair[0]: pair[1] for fact in facts.facts if (pair := fact.carried) is not None}
         self.boxes = [
             _BoxVariables(self.model, look.icon.aspect, *bounds)
@@ -95,46 +94,42 @@ class LayoutModel:
 
     def solve(self) -> list[Box] | bool | None:
         """Return the boxes; None if the model is infeasible, False if no solution was found within the effort limit."""
-        solver = self.cp.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.random_seed = self.seed % (1 << 31)
-        solver.parameters.max_deterministic_time = self.attempt.effort
-        solver.parameters.linearization_level = 0
-        solver.parameters.keep_all_feasible_solutions_in_presolve = True
-        status = solver.solve(self.model)
-        if status in (self.cp.OPTIMAL, self.cp.FEASIBLE):
-            return [box.box(solver) for box in self.boxes]
-        return None if status == self.cp.INFEASIBLE else False
+        solver = self.run_solver(self.attempt.effort)
+        if isinstance(solver, str):
+            return None if solver == "impossible" else False
+        return [box.box(solver) for box in self.boxes]
 
     # --- sizes
 
     def _scale_bounds(self) -> list[tuple[int, int]]:
         """Return the minimum and maximum scale of each object."""
-        wanted = [suggested_side(look.entry.length) for look in self.looks]
-        roots = [number for number in range(len(wanted)) if number not in self.carrier]
-        fill = sum(wanted[number] ** 2 for number in roots)
+        sides = [suggested_side(look.entry.length) for look in self.looks]
+        roots = [number for number in range(len(sides)) if number not in self.carrier]
+        fill = sum(sides[number] ** 2 for number in roots)
         zoom = min(2.6, sqrt(self.attempt.room * CANVAS**2 / fill))
         bounds = []
         carriers = set(self.carrier.values())
         inside = {fact.first for fact in self.facts.facts if fact.predicate == "In"}
         measured = any(self.facts.sizes)
-        for number, side in enumerate(wanted):
+        for number, side in enumerate(sides):
             obj = self.facts.objects[number]
             low, high = self.attempt.low, self.attempt.high
             if number in carriers:
                 high *= 2
             if number in self.carrier:
                 low /= 2 if self.attempt.tidy else 4
-            least = _SMALLEST_INSIDE if number in inside else self.attempt.smallest
+            smallest = _SMALLEST_INSIDE if number in inside else self.attempt.smallest
             if obj.shape is not None or obj.material is not None:
-                least = max(least, _SMALLEST_DETAILED)
-            most = _LARGEST
+                smallest = max(smallest, _SMALLEST_DETAILED)
+            largest = _LARGEST
             if measured:  # what is compared is as large or small as that needs
-                low, high, most = low / 8, high * 8, _LARGEST_MEASURED
-                least = max(_SMALLEST_SIZED, least if obj.shape or obj.material else 0)
+                low, high, largest = low / 8, high * 8, _LARGEST_MEASURED
+                smallest = max(_SMALLEST_SIZED, smallest if obj.shape or obj.material else 0)
             if self.facts.style in _COARSE_STYLES:
-                least = max(least, _SMALLEST_COARSE)
-            bounds.append((max(least, round(side * zoom * low / _UNIT)), min(most, ceil(side * zoom * high / _UNIT))))
+                smallest = max(smallest, _SMALLEST_COARSE)
+            bounds.append(
+                (max(smallest, round(side * zoom * low / _UNIT)), min(largest, ceil(side * zoom * high / _UNIT)))
+            )
         return [(low, max(low, high)) for low, high in bounds]
 
     def _require_sizes(self) -> None:
@@ -143,19 +138,19 @@ class LayoutModel:
             return
         sides = [max(box.across, box.down) * box.scale for box in self.boxes]
         lengths = [look.entry.usual_length for look in self.looks]
-        for (one, first), (other, second) in permutations(enumerate(zip(self.facts.sizes, lengths, strict=True)), 2):
-            if self.facts.objects[one].label == self.facts.objects[other].label:
-                if one < other:
-                    self.model.add(self.boxes[one].scale == self.boxes[other].scale)
+        for (i, first), (j, second) in permutations(enumerate(zip(self.facts.sizes, lengths, strict=True)), 2):
+            if self.facts.objects[i].label == self.facts.objects[j].label:
+                if i < j:
+                    self.model.add(self.boxes[i].scale == self.boxes[j].scale)
                 continue
             (size, length), (other_size, reference) = first, second
             if length is None or reference is None or other_size is not None:
                 continue
             limit = _ONE_SCALE * length / reference if size is None else size_limit(size, length, reference, _CLEARLY)
             if size == "huge":
-                self.model.add(_SHARE * sides[one] >= ceil(_SHARE * limit) * sides[other])
+                self.model.add(_SHARE * sides[i] >= ceil(_SHARE * limit) * sides[j])
             else:
-                self.model.add(_SHARE * sides[one] <= floor(_SHARE * limit) * sides[other])
+                self.model.add(_SHARE * sides[i] <= floor(_SHARE * limit) * sides[j])
 
     # --- relations
 
@@ -164,31 +159,18 @@ class LayoutModel:
         if name == OCCLUSION:
             self._require_occlusion(self.boxes[first], self.boxes[second])
             return
-        self._require_one(axiom_alternatives(name, MARGIN), first, second)
-        one, other = self.boxes[first], self.boxes[second]
+        self.require_one(axiom_alternatives(name, MARGIN), (first, second))
+        first_box, second_box = self.boxes[first], self.boxes[second]
         if name in ("On", "OnTopOf"):
             alone = sum(each.predicate == name and each.second == second for each in self.facts.facts) == 1
-            self._require_standing(one, other, self.looks[second], alone)
+            self._require_standing(first_box, second_box, self.looks[second], alone)
         elif name == "In":
-            self._require_inside(one, other, self.looks[second])
+            self._require_inside(first_box, second_box, self.looks[second])
         elif name == "Holding":
             self._require_held(first, second)
         elif name == "NextTo" and self.attempt.tidy and not {first, second} & self.carrier.keys():
-            feet = other.measure("ymax") - one.measure("ymax")
+            feet = second_box.measure("ymax") - first_box.measure("ymax")
             self.model.add_linear_constraint(feet, -60, 60)
-
-    def _require_one(self, ways: Any, first: int, second: int) -> None:
-        literals: list[Any] = [None] if len(ways) == 1 else [self.model.new_bool_var("") for _ in ways]
-        boxes = (self.boxes[first], self.boxes[second])
-        for way, literal in zip(ways, literals, strict=True):
-            for terms, bound in way:
-                constraint = self.model.add(
-                    sum(term.factor * boxes[term.obj].measure(term.measure) for term in terms) >= bound
-                )
-                if literal is not None:
-                    constraint.only_enforce_if(literal)
-        if len(ways) > 1:
-            self.model.add_bool_or(literals)
 
     def _require_light(self, thing: int, carrier: int) -> None:
         """Require that a carried object is not much larger than usual relative to its carrier."""
@@ -197,31 +179,34 @@ class LayoutModel:
             return
         ratio = lengths[0] / lengths[1] if lengths[0] and lengths[1] else 1.0
         share = round(_SHARE * min(_HEAVIEST, max(_LIGHTEST, _OVERSIZED * ratio)))
-        one, other = self.boxes[thing], self.boxes[carrier]
+        thing_box, carrier_box = self.boxes[thing], self.boxes[carrier]
         self.model.add(
-            _SHARE * max(one.across, one.down) * one.scale <= share * max(other.across, other.down) * other.scale
+            _SHARE * max(thing_box.across, thing_box.down) * thing_box.scale
+            <= share * max(carrier_box.across, carrier_box.down) * carrier_box.scale
         )
 
     def _require_standing(self, thing: _BoxVariables, carrier: _BoxVariables, look: DrawnLook, alone: bool) -> None:
         """Require that an object's base is on the standing line of its carrier, with its centre within that line."""
-        place = look.stand or StandingPlace(look.entry.on, 0.3, 0.7)
-        aside = (place.right - place.left) / 4 if alone else 0
-        height, left, right = (round(_SHARE * part) for part in (place.height, place.left + aside, place.right - aside))
+        line = look.stand or StandingPlace(look.entry.on, 0.3, 0.7)
+        aside = (line.right - line.left) / 4 if alone else 0
+        height, start_share, end_share = (
+            round(_SHARE * part) for part in (line.height, line.left + aside, line.right - aside)
+        )
         foot, top = thing.measure("ymax"), carrier.measure("ymin")
         at = 2 * height * carrier.down * carrier.scale
         self.model.add_linear_constraint(_SHARE * (foot - top) - at, 0, 2 * _SNUG * _SHARE)
         start, across = _SHARE * carrier.measure("xmin"), 2 * carrier.across * carrier.scale
         reach = _STANCE * 2 * thing.across * thing.scale if self.attempt.tidy and not alone else 0
-        self.model.add(_SHARE * thing.measure("center_x") - reach >= start + left * across)
-        self.model.add(_SHARE * thing.measure("center_x") + reach <= start + right * across)
+        self.model.add(_SHARE * thing.measure("center_x") - reach >= start + start_share * across)
+        self.model.add(_SHARE * thing.measure("center_x") + reach <= start + end_share * across)
 
     def _require_inside(self, thing: _BoxVariables, container: _BoxVariables, look: DrawnLook) -> None:
         """Require that an object is within the window of its container, or protrudes at the top behind a front."""
-        left, top, right, bottom = (round(_SHARE * edge) for edge in look.entry.inside or (0, 0, 1, 1))
+        x_min, top, x_max, bottom = (round(_SHARE * edge) for edge in look.entry.inside or (0, 0, 1, 1))
         x, y = container.measure("xmin"), container.measure("ymin")
         across, down = 2 * container.across * container.scale, 2 * container.down * container.scale
-        self.model.add(_SHARE * (thing.measure("xmin") - x) >= left * across)
-        self.model.add(_SHARE * (thing.measure("xmax") - x) <= right * across)
+        self.model.add(_SHARE * (thing.measure("xmin") - x) >= x_min * across)
+        self.model.add(_SHARE * (thing.measure("xmax") - x) <= x_max * across)
         self.model.add(_SHARE * (thing.measure("ymax") - y) <= bottom * down)
         if look.rim is not None:
             rim = round(_SHARE * look.rim) * down
@@ -257,18 +242,18 @@ class LayoutModel:
         # A hand is on the inner part of the thing. What a mouth holds hangs down from it, so that the face stays free.
         hangs = y < _MOUTH
         inner = round(_SHARE * (grip[0] if x >= _SHARE // 2 else 1 - grip[0]))
-        least, most = _HANGING if hangs else (inner + 20, inner + 200)
+        nearest, farthest = _HANGING if hangs else (inner + 20, inner + 200)
         width, height = 2 * thing.across * thing.scale, 2 * thing.down * thing.scale
-        left, right = _SHARE * thing.measure("xmin"), _SHARE * thing.measure("xmax")
+        start, end = _SHARE * thing.measure("xmin"), _SHARE * thing.measure("xmax")
         middle = holder.measure("center_x")
         if x >= _SHARE // 2:
-            self._between(at_x, left + least * width, left + most * width, chosen)
+            self._between(at_x, start + nearest * width, start + farthest * width, chosen)
             self.model.add(thing.measure("xmin") >= middle).only_enforce_if(chosen)
         else:
-            self._between(at_x, right - most * width, right - least * width, chosen)
+            self._between(at_x, end - farthest * width, end - nearest * width, chosen)
             self.model.add(thing.measure("xmax") <= middle).only_enforce_if(chosen)
         top = _SHARE * thing.measure("ymin")
-        upper, lower = (least, most) if hangs else (round(_SHARE * grip[1]) - 120, round(_SHARE * grip[1]) + 120)
+        upper, lower = (nearest, farthest) if hangs else (round(_SHARE * grip[1]) - 120, round(_SHARE * grip[1]) + 120)
         self._between(at_y, top + upper * height, top + lower * height, chosen)
 
     def _require_occlusion(self, front: _BoxVariables, back: _BoxVariables) -> None:
@@ -294,12 +279,12 @@ class LayoutModel:
         self.model.add_bool_or(sides)
         if self.attempt.tidy:
             self.model.add(below == 0)
-        for way, (least, most) in ((at_corner, corner), (at_side, strip)):
+        for way, (low, high) in ((at_corner, corner), (at_side, strip)):
             for side, share in ((on_left, over_left), (on_right, over_right)):
-                self._between(_SHARE * share, least * width, most * width, way, side)
-        for side, other in ((on_left, over_right), (on_right, over_left)):
+                self._between(_SHARE * share, low * width, high * width, way, side)
+        for side, opposite in ((on_left, over_right), (on_right, over_left)):
             for way in (at_corner, at_side):  # it does not lie within the width
-                self.model.add(other >= width).only_enforce_if(way, side)
+                self.model.add(opposite >= width).only_enforce_if(way, side)
         self._between(_SHARE * rise, corner[0] * height, corner[1] * height, at_corner)
         self.model.add(rise >= height).only_enforce_if(at_side)
         self._between(_SHARE * rise, strip[0] * height, strip[1] * height, below)
@@ -311,8 +296,8 @@ class LayoutModel:
         self.model.add(_SHARE * rise >= 2 * down * front.down * front.scale).only_enforce_if(before)
         self.model.add(rise <= height).only_enforce_if(before)
 
-    def _between(self, share: Any, least: Any, most: Any, *when: Any) -> None:
-        for constraint in (self.model.add(share >= least), self.model.add(share <= most)):
+    def _between(self, share: Any, low: Any, high: Any, *when: Any) -> None:
+        for constraint in (self.model.add(share >= low), self.model.add(share <= high)):
             if when:
                 constraint.only_enforce_if(*when)
 
@@ -321,25 +306,18 @@ class LayoutModel:
     def _require_solid(self) -> None:
         """Require that boxes overlap only where one object carries or hides the other."""
         hidden = {frozenset(fact[1:]) for fact in self.facts.facts if fact.predicate == OCCLUSION}
-        for one, other in combinations(range(len(self.boxes)), 2):
-            if frozenset((one, other)) in hidden or other in self._chain(one) or one in self._chain(other):
+        for i, j in combinations(range(len(self.boxes)), 2):
+            if frozenset((i, j)) in hidden or j in self._chain(i) or i in self._chain(j):
                 continue
-            gap = 2 * (_GAP if one not in self.carrier and other not in self.carrier else _GAP // 3)
-            literals = []
-            for first, second in ((one, other), (other, one)):
-                for start, end in (("xmin", "xmax"), ("ymin", "ymax")):
-                    literal = self.model.new_bool_var("")
-                    apart = self.boxes[second].measure(start) - self.boxes[first].measure(end)  # type: ignore[arg-type]
-                    self.model.add(apart >= gap).only_enforce_if(literal)
-                    literals.append(literal)
-            self.model.add_bool_or(literals)
+            gap = _GAP if i not in self.carrier and j not in self.carrier else _GAP // 3
+            self.model.add_bool_or(self.separation_literals(i, j, gap))
 
     def _chain(self, thing: int) -> list[int]:
-        found: list[int] = []
-        while thing in self.carrier and self.carrier[thing] not in found:
+        chain: list[int] = []
+        while thing in self.carrier and self.carrier[thing] not in chain:
             thing = self.carrier[thing]
-            found.append(thing)
-        return found
+            chain.append(thing)
+        return chain
 
     def _require_ground(self) -> None:
         """Require that objects stand on the ground unless they are carried or above something."""
@@ -362,10 +340,10 @@ class LayoutModel:
         rng = random.Random(f"drawn layout {self.seed}")
         roots = [number for number in range(len(self.boxes)) if number not in self.carrier]
         rng.shuffle(roots)
-        for place, number in enumerate(roots):
+        for rank, number in enumerate(roots):
             box = self.boxes[number]
             scale = (box.low + box.high) // 2
-            middle = MARGIN + (CANVAS - 2 * MARGIN) * (place + 0.5) / len(roots)
+            middle = MARGIN + (CANVAS - 2 * MARGIN) * (rank + 0.5) / len(roots)
             self.model.add_hint(box.scale, scale)
             self.model.add_hint(box.left, max(MARGIN, round(middle - scale * box.across / 2)))
             self.model.add_hint(box.top, max(MARGIN, round(rng.uniform(650, 950) - scale * box.down)))
@@ -374,3 +352,37 @@ class LayoutModel:
 def suggested_side(length: float | None) -> float:
     """Return the suggested side length of a class, which increases less than proportionally with its real length."""
     return min(340.0, max(110.0, 175 + 75 * log10((length or 0.6) / 0.6)))
+
+
+class LayoutAttempt(NamedTuple):
+    """The strictness of a layout attempt."""
+
+    room: float  # the share of the canvas that objects may fill
+    low: float  # bounds of the size of an object, as multiples of what its class suggests
+    high: float
+    tidy: bool  # whether things stand on the ground
+    smallest: int  # the smallest scale of a box
+    effort: float  # the limit of the solver, in its own deterministic seconds
+    grip: float = 0.0  # how much of others is hidden by what is in front of them, from 0 (as little as counts) to 1
+
+
+class StandingPlace(NamedTuple):
+    """The line on which carried objects stand, as fractions of the carrier's box."""
+
+    height: float
+    left: float
+    right: float
+
+
+class DrawnLook(NamedTuple):
+    """The layout data of an object."""
+
+    entry: DrawnClass  # how its class is drawn
+    icon: Icon  # its icon, in its shape
+    front: Icon | None = None  # the icon of its front, which is painted over what is inside; None if there is none
+    # where the front of a container begins, as a fraction of its height; None if it is a wall around it
+    rim: float | None = None
+    stand: StandingPlace | None = None  # where things on it stand, as fractions of its box
+    hands: tuple[tuple[float, float], ...] = ()  # where things that it holds are, as fractions of its box
+    # where it is held, on its left and on its right, as fractions of its box
+    grips: tuple[tuple[float, float], ...] = ()

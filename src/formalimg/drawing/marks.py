@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from random import Random
 
-from formalimg.drawing.coverage import Coverage, PaintedSpot
 from formalimg.drawing.icon import PixelFrame
-from formalimg.drawing.polylines import Point
-from formalimg.drawing.svg_paths import closed_curve, number_text, path_element, polyline, puddle_curve
+from formalimg.drawing.outline import Coverage, PaintedSpot
+from formalimg.drawing.svg import Point, closed_curve, number_text, path_element, polyline, puddle_curve
 
 _WATER = ("#8fd0f7", "#0d3f73", "#ffffff")
 """Fill, outline and highlight: light enough for blue things, outlined for white ones."""
@@ -24,18 +23,18 @@ def unit(frame: PixelFrame) -> float:
     return min(math.sqrt(frame.width * frame.height), 2.2 * min(frame.width, frame.height))
 
 
-def wet(found: Coverage, key: str) -> str:
+def wet(painted: Coverage, key: str) -> str:
     """Return water drops, some of them with trails."""
-    random, size = Random(key), unit(found.frame)
-    left, top, width, height = found.frame
+    random, size = Random(key), unit(painted.frame)
+    x_min, top, width, height = painted.frame
     parts = []
-    for number, spot in enumerate(found.scattered(11, random, size * 0.19)):
+    for number, spot in enumerate(painted.scattered(11, random, size * 0.19)):
         r = size * random.uniform(0.045, 0.068)
-        x, y = min(max(spot.x, left + r), left + width - r), min(max(spot.y, top + 2.2 * r), top + height - r)
-        length = min(random.uniform(4, 6) * r, y - found.top_of_run(x, y) - r)
+        x, y = min(max(spot.x, x_min + r), x_min + width - r), min(max(spot.y, top + 2.2 * r), top + height - r)
+        length = min(random.uniform(4, 6) * r, y - painted.top_of_run(x, y) - r)
         if number % 3 == 0 and length > 2.5 * r:
             parts.append(_trail(x, y - length, y, r))
-        parts.append(_drop(x, y, r, found.pen))
+        parts.append(_drop(x, y, r, painted.pen))
     return "".join(parts)
 
 
@@ -74,27 +73,27 @@ def puddle(frame: PixelFrame, pen: float, key: str) -> str:
     return path_element(puddle_curve(frame, tall, pen, Random(key)), _WATER[0], _WATER[1], pen) + ripples
 
 
-def dirty(found: Coverage, key: str) -> tuple[str, str]:
+def dirty(painted: Coverage, key: str) -> tuple[str, str]:
     """Return mud on the lower part of the drawing, and splashes that may extend beyond its edge."""
-    random, size = Random(key), unit(found.frame)
-    fill, edge, gloss = _MUD[found.color not in _DARK_AS_MUD]
-    left, top, width, height = found.frame
+    random, size = Random(key), unit(painted.frame)
+    fill, edge, gloss = _MUD[painted.color not in _DARK_AS_MUD]
+    x_min, top, width, height = painted.frame
     line = top + height - min(0.14 * height, 0.3 * size)
     swell = 0.05 * size
-    wave = [(left + width * at / 12, line + swell * random.uniform(-1, 1)) for at in range(13)]
-    coat = closed_curve([*wave, (left + width * 1.2, top + height * 1.1), (left - width * 0.2, top + height * 1.1)])
-    foot = path_element(coat, fill, edge, found.pen * 0.8)
+    wave = [(x_min + width * at / 12, line + swell * random.uniform(-1, 1)) for at in range(13)]
+    coat = closed_curve([*wave, (x_min + width * 1.2, top + height * 1.1), (x_min - width * 0.2, top + height * 1.1)])
+    foot = path_element(coat, fill, edge, painted.pen * 0.8)
     parts = []
     # The upper part, where faces are, gets smaller splashes.
     middle = top + height * 0.45
     # Less for slim things, whose colour would be covered.
-    slim = min(1.0, 1.3 * math.sqrt(min(width, height) / max(width, height)), 1.2 * math.sqrt(found.cells.mean()))
-    high = [spot for spot in found.spots() if spot.y < middle]
-    low = [spot for spot in found.spots() if middle <= spot.y < line]
-    for spot in [*found.scattered(4, random, size * 0.3, low), *found.scattered(3, random, size * 0.3, high)]:
+    slim = min(1.0, 1.3 * math.sqrt(min(width, height) / max(width, height)), 1.2 * math.sqrt(painted.cells.mean()))
+    high = [spot for spot in painted.spots() if spot.y < middle]
+    low = [spot for spot in painted.spots() if middle <= spot.y < line]
+    for spot in [*painted.scattered(4, random, size * 0.3, low), *painted.scattered(3, random, size * 0.3, high)]:
         r = size * slim * (random.uniform(0.07, 0.095) if spot.y >= middle else random.uniform(0.035, 0.055))
-        parts.extend(_splash(spot, r, random, found.frame, (fill, edge, gloss), found.pen))
-    for x, y in found.scattered(18, random, size * 0.08):
+        parts.extend(_splash(spot, r, random, painted.frame, (fill, edge, gloss), painted.pen))
+    for x, y in painted.scattered(18, random, size * 0.08):
         parts.append(_dot(x, y, size * random.uniform(0.012, 0.022), fill))
     return foot, "".join(parts)
 
@@ -129,18 +128,18 @@ def _splash(
     return [blot, path_element(shine, None, gloss, r * 0.16), *thrown]
 
 
-def rusty(found: Coverage, key: str) -> tuple[str, str]:
+def rusty(painted: Coverage, key: str) -> tuple[str, str]:
     """Return patches of flaking rust with streaks below them, and the gradient they use."""
-    random, size = Random(key), unit(found.frame)
-    rust = _RUST[found.color == "brown"]
+    random, size = Random(key), unit(painted.frame)
+    rust = _RUST[painted.color == "brown"]
     fade = (
         f'<linearGradient id="{key}-streak" x1="0" y1="0" x2="0" y2="1">'
         f'<stop offset="0" stop-color="{rust[1]}" stop-opacity="0.9"/>'
         f'<stop offset="1" stop-color="{rust[1]}" stop-opacity="0"/></linearGradient>'
     )
     streaks, patches = [], []
-    count = 7 if found.cells.mean() > 0.4 else 12  # thin things show little of a patch
-    for number, spot in enumerate(found.scattered(count, random, size * 0.27)):
+    count = 7 if painted.cells.mean() > 0.4 else 12  # thin things show little of a patch
+    for number, spot in enumerate(painted.scattered(count, random, size * 0.27)):
         r = size * random.uniform(0.11, 0.15) * (1 if number < 4 else 0.7)
         streaks.append(_streaks(spot, r, random, f"{key}-streak"))
         patches.append(_patch(spot, r, random, rust))
@@ -148,15 +147,15 @@ def rusty(found: Coverage, key: str) -> tuple[str, str]:
 
 
 def _streaks(spot: PaintedSpot, r: float, random: Random, fade: str) -> str:
-    found = []
+    streaks = []
     for _ in range(5):
         x, width = spot.x + r * random.uniform(-0.9, 0.8), r * random.uniform(0.08, 0.2)
         length = r * random.uniform(1.5, 3.2)
-        found.append(
+        streaks.append(
             f'<rect x="{number_text(x)}" y="{number_text(spot.y)}" width="{number_text(width)}"'
             f' height="{number_text(length)}" fill="url(#{fade})"/>'
         )
-    return "".join(found)
+    return "".join(streaks)
 
 
 def _patch(spot: PaintedSpot, r: float, random: Random, rust: tuple[str, ...]) -> str:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from formalimg.drawing import surfaces, textures
-from formalimg.drawing.fur import fur
-from formalimg.drawing.icon import PixelFrame, Tones, palette
-from formalimg.drawing.icon_drawing import IconDrawing, icon_drawing
+from formalimg.drawing.icon import Tones, palette
+from formalimg.drawing.svg import IconDrawing
 from formalimg.drawing.texture_canvas import TextureCanvas
+from formalimg.drawing.textures import fur
 from formalimg.errors import FormalimgError
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
-    from formalimg.drawing.drawing_sheet import SheetCell
 
 _PAINTERS: Mapping[str, Callable[[TextureCanvas], IconDrawing]] = {
     "wooden": textures.wood,
@@ -55,60 +49,12 @@ def natural_tones(material: str) -> Tones | None:
 
 def apply(drawing: IconDrawing, material: str, tones: Tones, key: str) -> IconDrawing:
     """Render a drawing as made of the given material."""
-    known = _known(material)
-    return _PAINTERS[known](TextureCanvas(drawing, tones, key, known))
+    word = _known(material)
+    return _PAINTERS[word](TextureCanvas(drawing, tones, key, word))
 
 
 def _known(material: str) -> str:
-    known = ALIASES.get(material, material)
-    if known not in _PAINTERS:
+    word = ALIASES.get(material, material)
+    if word not in _PAINTERS:
         raise FormalimgError(f"there is no drawing of the material {material!r}: use one of {', '.join(MATERIALS)}")
-    return known
-
-
-_SHEET_CLASSES = {
-    "wooden": "table chair bicycle cup apple house spoon lamp",
-    "metal": "refrigerator key bus hammer ball plate laptop cat",
-    "glass": "bottle table fruit shoes wardrobe lamp cup dog",
-    "plastic": "banana car monitor chair umbrella bowl knife flower",
-    "fluffy": "dog teddy_bear rug jacket lion shoes bird sofa",
-    "fabric": "sofa shirt umbrella basket chair backpack book hat",
-    "ceramic": "bowl plate apple lamp pan bottle spoon cup",
-    "leather": "jacket sofa book hat shoes ball backpack bed",
-    "paper": "boat flower umbrella plate tree lamp cup basket",
-    "stone": "rock house bench table bowl clock lamp ball",
-    "brick": "house bench wardrobe table cup clock lamp ball",
-}
-"""What the sheet shows: the first of each have no colour, the others have all of them in turn."""
-_UNCOLORED = 2
-
-
-def sheet() -> Image:
-    """Render sample objects in every material, both uncoloured and in varying colours."""
-    from formalimg.drawing.drawing_sheet import drawing_sheet
-
-    colors = [*palette().colors, "orange", "purple"]
-    cells: list[SheetCell] = []
-    for row, (material, names) in enumerate(_SHEET_CLASSES.items()):
-        for column, name in enumerate(names.split()):
-            color = None if column < _UNCOLORED else colors[(row + 3 * column) % len(colors)]
-            cells.append(_sheet_cell(name.replace("_", " "), color, material, f"m{len(cells)}"))
-    return drawing_sheet(cells, len(_SHEET_CLASSES["wooden"].split()))
-
-
-def _sheet_cell(label: str, color: str | None, material: str, key: str) -> SheetCell:
-    from formalimg.drawing.catalog import drawn_catalog
-    from formalimg.drawing.drawing_sheet import SheetCell
-
-    catalog = drawn_catalog()
-    icon = catalog.icon(label)
-    if icon is None:
-        raise FormalimgError(f"there is no drawing of {label!r}: choose another class for the sheet of materials")
-    known = {**palette().others, **palette().colors}
-    natural = None if color else natural_tones(material)
-    tones = natural or known[color or catalog.entry(label).tint]
-
-    def draw(frame: PixelFrame) -> IconDrawing:
-        return apply(icon_drawing(icon, frame, {**palette().accents, **tones._asdict()}, 1.5), material, tones, key)
-
-    return SheetCell(" ".join(word for word in (color, material, label) if word), icon.aspect, draw)
+    return word

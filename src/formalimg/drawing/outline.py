@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import math
+import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.drawing.icon import PixelFrame
+from formalimg.drawing.icon import MIN_LINE_WIDTH, PixelFrame, Tones, palette
+from formalimg.drawing.svg import IconDrawing, render_svg
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _CELLS = 144  # The longer side of the frame in cells: enough for stitches, and traced in about a millisecond
 
@@ -95,20 +102,20 @@ class SilhouetteMask(NamedTuple):
             for side in range(4):
                 if outside[side]:
                     following.setdefault(corners[side], []).append(corners[(side + 1) % 4])
-        found = []
+        loops = []
         while following:
-            start = here = next(iter(following))
+            start = corner = next(iter(following))
             loop = []
-            while here in following:
-                onward = following[here]
-                loop.append(here)
-                here = onward.pop()
+            while corner in following:
+                onward = following[corner]
+                loop.append(corner)
+                corner = onward.pop()
                 if not onward:
                     del following[loop[-1]]
-                if here == start:
+                if corner == start:
                     break
-            found.append([self._pixel(x, y) for x, y in loop])
-        return sorted(found, key=len, reverse=True)
+            loops.append([self._pixel(x, y) for x, y in loop])
+        return sorted(loops, key=len, reverse=True)
 
     def _pixel(self, column: float, row: float) -> tuple[float, float]:
         return self.frame.left + (column - 1) * self.cell, self.frame.top + (row - 1) * self.cell
@@ -116,16 +123,12 @@ class SilhouetteMask(NamedTuple):
 
 def silhouette_mask(silhouette: str, frame: PixelFrame) -> SilhouetteMask:
     """Rasterise a silhouette (path data, one line per shape) to a mask of its frame."""
-    import resvg_py
-    from PIL import Image
-
     cell = max(frame.width, frame.height) / _CELLS
     columns, rows = math.ceil(frame.width / cell) + 2, math.ceil(frame.height / cell) + 2
     paths = "".join(f'<path d="{line}" fill-rule="evenodd"/>' for line in silhouette.splitlines())
     view = f"{frame.left - cell} {frame.top - cell} {columns * cell} {rows * cell}"
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="{columns}" height="{rows}" viewBox="{view}">{paths}</svg>'
-    with Image.open(io.BytesIO(resvg_py.svg_to_bytes(svg_string=svg, skip_system_fonts=True))) as image:
-        cells = np.asarray(image.convert("RGBA").getchannel("A")) > 127
+    image = render_svg(paths, columns, rows, f' viewBox="{view}"')
+    cells = np.asarray(image.getchannel("A")) > 127
     return SilhouetteMask(cells, frame, cell)
 
 
@@ -138,10 +141,95 @@ def outline_points(loop: Sequence[tuple[float, float]], step: float, smooth: int
     total = float(lengths.sum())
     count = max(3, round(total / step))
     at = np.searchsorted(np.cumsum(lengths), np.arange(count) * total / count).clip(max=len(points) - 1)
-    found = []
+    outline = []
     for number in at.tolist():
         along_x, along_y = tangent[number].tolist()
         size = math.hypot(along_x, along_y) or 1.0
         x, y = mean[number].tolist()
-        found.append(OutlinePoint(x, y, along_y / size, -along_x / size))
-    return found
+        outline.append(OutlinePoint(x, y, along_y / size, -along_x / size))
+    return outline
+
+
+_GRID_CELLS = 56  # Cells of the grid along the longer side of the frame
+_PAINTED = 96
+"""The opacity (of 255) from which a cell counts as painted: glass counts, the soft rim of an outline does not."""
+_STROKE = re.compile(r'stroke-width="([0-9.]+)"')
+
+
+class PaintedSpot(NamedTuple):
+    """A point of the image, in pixels."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """A grid over a frame that records which cells are painted."""
+
+    frame: PixelFrame
+    cells: NDArray[np.bool_]
+    color: str
+    pen: float
+
+    def moved_to(self, frame: PixelFrame) -> Coverage:
+        """Return the coverage of the drawing after scaling it to another frame."""
+        return replace(self, frame=frame)
+
+    @property
+    def tones(self) -> Tones:
+        """The tones of the predominant colour of the drawing."""
+        return {**palette().colors, **palette().others}[self.color]
+
+    def spots(self) -> list[PaintedSpot]:
+        """Return the centres of all painted cells, row by row."""
+        rows, columns = self.cells.shape
+        across, down = self.frame.width / columns, self.frame.height / rows
+        ys, xs = self.cells.nonzero()
+        points = zip(xs.tolist(), ys.tolist(), strict=True)
+        return [PaintedSpot(self.frame.left + (x + 0.5) * across, self.frame.top + (y + 0.5) * down) for x, y in points]
+
+    def top_of_run(self, x: float, y: float) -> float:
+        """Return the top of the unbroken painted column that contains the given point."""
+        rows, columns = map(int, self.cells.shape)
+        column = min(columns - 1, max(0, int((x - self.frame.left) * columns / self.frame.width)))
+        row = min(rows - 1, max(0, int((y - self.frame.top) * rows / self.frame.height)))
+        while row > 0 and self.cells[row - 1, column]:
+            row -= 1
+        return self.frame.top + row * self.frame.height / rows
+
+    def scattered(
+        self, count: int, random: Random, apart: float, spots: list[PaintedSpot] | None = None
+    ) -> list[PaintedSpot]:
+        """Return up to `count` random painted spots that are at least `apart` pixels from each other."""
+        scattered: list[PaintedSpot] = []
+        rest = self.spots() if spots is None else spots
+        while rest and len(scattered) < count:
+            chosen = random.choice(rest)
+            scattered.append(chosen)
+            rest = [spot for spot in rest if (spot.x - chosen.x) ** 2 + (spot.y - chosen.y) ** 2 >= apart**2]
+        return scattered
+
+
+def coverage(drawing: IconDrawing) -> Coverage:
+    """Measure the painted area of a drawing."""
+    import numpy as np
+    from PIL import ImageColor
+
+    x, y, width, height = drawing.frame
+    scale = _GRID_CELLS / max(width, height)
+    columns, rows = max(4, round(width * scale)), max(4, round(height * scale))
+    view = f' preserveAspectRatio="none" viewBox="{x} {y} {width} {height}"'
+    image = render_svg(f"<defs>{drawing.defs}</defs>{drawing.body}", columns, rows, view)
+    pixels = np.asarray(image).astype(int)
+    cells = pixels[..., 3] > _PAINTED
+    families = {**palette().colors, **palette().others}
+    # All tones, as thin things are mostly outline.
+    tones = np.array([ImageColor.getrgb(tone) for tones in families.values() for tone in tones])
+    sample = pixels[cells][::3, None, :3]
+    nearest = np.abs(sample - tones).sum(axis=-1).argmin(axis=1) // len(Tones._fields)
+    color = list(families)[int(np.bincount(nearest, minlength=len(families)).argmax())]
+    # The icon's own outline comes first; the strokes of a texture come after it.
+    stroke = _STROKE.search(drawing.body)
+    pen = min(float(stroke.group(1)) if stroke else math.inf, min(width, height) / 32)
+    return Coverage(drawing.frame, cells, color, max(pen, MIN_LINE_WIDTH))

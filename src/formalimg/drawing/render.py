@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from formalimg.drawing import materials, shapes, states, styles, textures
 from formalimg.drawing.catalog import FRONT, OVERLAY_STATES, DrawnCatalog, DrawnClass, drawn_catalog
-from formalimg.drawing.ground import render_on_ground
 from formalimg.drawing.icon import Icon, Tones, palette
-from formalimg.drawing.icon_drawing import IconDrawing, icon_drawing
 from formalimg.drawing.icon_scene import DrawingError, outline_width, pixel_frame
 from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.svg import IconDrawing, icon_drawing, render_on_ground
 from formalimg.scenes.objects import NO_WORD, SceneObject
 from formalimg.scenes.spatial_relations import carrier_chains
 
@@ -46,8 +44,8 @@ class _ScenePainter:
     def __init__(self, drawn: DrawnScene, size: int, catalog: DrawnCatalog) -> None:
         self.drawn, self.size, self.catalog = drawn, size, catalog
         records = drawn.scene.relations or ()
-        self.inside = {each.first: each.second for each in records if each.predicate == "In"}
-        self.carriers = {each.second for each in records if each.predicate == "On"}
+        self.inside = {record.first: record.second for record in records if record.predicate == "In"}
+        self.carriers = {record.second for record in records if record.predicate == "On"}
 
     def elements(self) -> Iterator[str]:
         """Yield the SVG elements from back to front, with container fronts after their contents."""
@@ -59,18 +57,18 @@ class _ScenePainter:
             )
             for container in set(self.inside.values())
         }
-        for place, number in enumerate(order):
+        for index, number in enumerate(order):
             yield self._object(number, None)
             # Of nested containers the inner one is closed first.
-            closed = [container for container, end in last.items() if end == place]
-            for container in sorted(closed, key=lambda each: -len(chains[each])):
+            closed = [container for container, end in last.items() if end == index]
+            for container in sorted(closed, key=lambda number: -len(chains[number])):
                 obj = self.drawn.scene.objects[container]
                 if self._entry(container).paints_front(obj.shape, obj.states):
                     yield self._object(container, FRONT)
 
     def _is_within(self, thing: int, chain: list[int], container: int) -> bool:
         """Return whether an object is inside a container, directly or through the objects that carry it."""
-        return any(self.inside.get(each) == container for each in (thing, *chain))
+        return any(self.inside.get(carrier) == container for carrier in (thing, *chain))
 
     def _entry(self, number: int) -> DrawnClass:
         return self.catalog.entry(self.drawn.scene.objects[number].label)
@@ -116,49 +114,7 @@ def object_tones(obj: SceneObject, entry: DrawnClass) -> Tones:
         if natural is not None:
             return natural
         color = entry.tint
-    known = {**palette().others, **palette().colors}
-    if color not in known:
-        raise DrawingError(f"a {obj.label} cannot be {color!r}: the colours are {', '.join(known)}")
-    return known[color]
-
-
-def sheet() -> Image:
-    """Render one solved and labelled scene for each relation of concepts and of Natural."""
-    from PIL import Image, ImageDraw, ImageFont
-
-    from formalimg.drawing.brief import BriefObject, BriefRelation, SceneBrief
-    from formalimg.drawing.layout import NoDrawing, solve_drawn
-
-    columns, cell, title = 5, 260, 24
-    whole = Image.new("RGB", (columns * cell, math.ceil(len(_EXAMPLES) / columns) * (cell + title)), "white")
-    pen = ImageDraw.Draw(whole)
-    for number, (first, relation, second) in enumerate(_EXAMPLES):
-        brief = SceneBrief((BriefObject(first), BriefObject(second)), (BriefRelation(relation, 0, 1),))
-        drawn = solve_drawn(brief)
-        if isinstance(drawn, NoDrawing):
-            raise DrawingError(f"the example of {relation!r} cannot be drawn: {drawn.reason}")
-        left, top = number % columns * cell, number // columns * (cell + title)
-        whole.paste(draw_scene(drawn, cell - 6), (left + 3, top + 3))
-        words = f"{first} {relation} {second}"
-        pen.text((left + cell / 2, top + cell), words, "#26272b", ImageFont.load_default(14), "ma")
-    return whole
-
-
-_EXAMPLES = (
-    ("cat", "left", "tree"),
-    ("apple", "right", "cup"),
-    ("butterfly", "above", "sheep"),
-    ("dog", "below", "balloon"),
-    ("lion", "top", "table"),
-    ("rock", "bottom", "duck"),
-    ("man", "in front of", "house"),
-    ("tree", "behind", "car"),
-    ("teddy bear", "inside", "basket"),
-    ("cow", "outside", "tent"),
-    ("bottle", "On", "desk"),
-    ("spoon", "In", "bowl"),
-    ("woman", "Holding", "umbrella"),
-    ("dog", "Holding", "ball"),
-    ("chair", "NextTo", "lamp"),
-)
-"""Two classes for each relation, in the order of the sheet."""
+    tones = {**palette().others, **palette().colors}
+    if color not in tones:
+        raise DrawingError(f"a {obj.label} cannot be {color!r}: the colours are {', '.join(tones)}")
+    return tones[color]

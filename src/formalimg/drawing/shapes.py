@@ -13,13 +13,12 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.drawing.icon import Icon, IconShape, PixelFrame, palette, read_icon
-from formalimg.drawing.icon_drawing import IconDrawing, icon_drawing
-from formalimg.drawing.polylines import Point, Polyline, polylines
+from formalimg.drawing.icon import Icon, IconShape, read_icon
+from formalimg.drawing.svg import Point, Polyline, polylines
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
+    pass
 
 SHAPES = {
     "circle": "circle",
@@ -101,10 +100,10 @@ def _row_widening(icon: Icon) -> Callable[[float, float], Point]:
         for line in polylines(part.commands)
         for x, y in line.points
     }
-    left, right = _hull_side(points, -1), _hull_side(points, 1)
+    start_side, end_side = _hull_side(points, -1), _hull_side(points, 1)
 
     def place(x: float, y: float) -> Point:
-        start, end = _at(left, y) * _WIDENING, 1 - (1 - _at(right, y)) * _WIDENING
+        start, end = _at(start_side, y) * _WIDENING, 1 - (1 - _at(end_side, y)) * _WIDENING
         if end - start < _NARROWEST_ROW:
             middle = min(max((start + end) / 2, _NARROWEST_ROW / 2), 1 - _NARROWEST_ROW / 2)
             start, end = middle - _NARROWEST_ROW / 2, middle + _NARROWEST_ROW / 2
@@ -115,15 +114,15 @@ def _row_widening(icon: Icon) -> Callable[[float, float], Point]:
 
 def _hull_side(points: set[Point], side: int) -> list[Point]:
     """Return the left (-1) or right (1) side of the convex hull, from top to bottom."""
-    found: list[Point] = []
+    hull: list[Point] = []
     for x, y in sorted(points, key=lambda point: (point[1], -side * point[0])):
-        while len(found) > 1:
-            (x0, y0), (x1, y1) = found[-2:]
+        while len(hull) > 1:
+            (x0, y0), (x1, y1) = hull[-2:]
             if side * ((x1 - x0) * (y - y0) - (x - x0) * (y1 - y0)) > 0:
                 break
-            found.pop()
-        found.append((x, y))
-    return found
+            hull.pop()
+        hull.append((x, y))
+    return hull
 
 
 def _at(side: Sequence[Point], y: float) -> float:
@@ -230,40 +229,3 @@ def _cylinder(width: float, height: float) -> ShapeOutline:
 
 
 # --- the sheet
-
-_SHEET_CLASSES = {
-    "heart": ("house", "cup", "cat", "pizza", "table", "laptop", "rose", "robot"),
-    "round": ("dog", "apple", "bed", "flower", "wardrobe", "house", "umbrella", "fish"),
-    "square": ("book", "pan", "clock", "cup", "chair", "hat", "lion", "pizza"),
-    "rectangular": ("glasses", "sofa", "bowl", "bus", "bottle", "plate", "rock", "elephant"),
-    "triangular": ("clock", "rug", "mirror", "table", "lamp", "sandwich", "cake", "spoon"),
-    "oval": ("headphones", "spoon", "tree", "backpack", "cake", "table", "orange", "sofa"),
-    "cylindrical": ("cup", "cake", "basket", "lamp", "bottle", "hat"),
-}
-
-
-def sheet() -> Image:
-    """Render sample objects in every shape, in varying colours."""
-    from formalimg.drawing.catalog import drawn_catalog
-    from formalimg.drawing.drawing_sheet import SheetCell, drawing_sheet
-
-    tones = {**palette().colors, **palette().others}
-    colors = [*palette().colors, "orange", "purple"]
-
-    def cell(label: str, shape: str, color: str) -> SheetCell:
-        icon = drawn_catalog().icon(label)
-        if icon is None:
-            raise FormalimgError(f"there is no drawing of {label!r}: choose another class for the sheet of shapes")
-        bent, paints = apply(icon, shape), {**palette().accents, **tones[color]._asdict()}
-
-        def draw(frame: PixelFrame) -> IconDrawing:
-            return icon_drawing(bent, frame, paints, 1.5)
-
-        return SheetCell(f"{shape} {label}", bent.aspect, draw)
-
-    cells = [
-        cell(label, shape, colors[(row + 3 * column) % len(colors)])
-        for row, (shape, labels) in enumerate(_SHEET_CLASSES.items())
-        for column, label in enumerate(labels)
-    ]
-    return drawing_sheet(cells, len(_SHEET_CLASSES["heart"]))

@@ -123,6 +123,6 @@ def _decoded(data: bytes) -> Image:
 
 
 def _digest(image: Image, scene: str) -> str:
-    found = hashlib.sha256(f"{KEYWORD.decode()} {_VERSION} {image.width}x{image.height} {len(scene)} {scene}".encode())
-    found.update(image.tobytes())
-    return found.hexdigest()
+    digest = hashlib.sha256(f"{KEYWORD.decode()} {_VERSION} {image.width}x{image.height} {len(scene)} {scene}".encode())
+    digest.update(image.tobytes())
+    return digest.hexdigest()

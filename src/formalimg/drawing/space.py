@@ -96,16 +96,16 @@ class DrawnSpace:
             return False
         return fits_axiom(predicate, one, other)
 
-    def carries(self, one: int, other: int) -> bool:
+    def carries(self, first: int, second: int) -> bool:
         """Return whether either object carries the other, directly or through others."""
-        return other in self._chains[one] or one in self._chains[other]
+        return second in self._chains[first] or first in self._chains[second]
 
     def shown_relations(self) -> frozenset[SceneRelation]:
         """Return all Natural relations that hold, except directions."""
         count = range(len(self._boxes))
-        recorded = [each for each in self.drawn.scene.relations or () if each.predicate in RECORD_OF]
+        recorded = [record for record in self.drawn.scene.relations or () if record.predicate in RECORD_OF]
         beside = [SceneRelation("NextTo", a, b) for a, b in product(count, count)]
-        return frozenset(each for each in [*recorded, *beside] if self.holds(*each))
+        return frozenset(record for record in [*recorded, *beside] if self.holds(*record))
 
     @cached_property
     def _rank(self) -> dict[int, int]:

@@ -9,50 +9,49 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from formalimg.drawing import marks
-from formalimg.drawing.catalog import OVERLAY_STATES, DrawnCatalog, drawn_catalog
-from formalimg.drawing.coverage import Coverage, coverage
+from formalimg.drawing.catalog import OVERLAY_STATES, DrawnCatalog
 from formalimg.drawing.damage import broken, burning, melting, scaled, silhouette_in
-from formalimg.drawing.drawing_sheet import SheetCell, drawing_sheet
-from formalimg.drawing.icon import PixelFrame, palette
-from formalimg.drawing.icon_drawing import IconDrawing, icon_drawing
+from formalimg.drawing.icon import PixelFrame
+from formalimg.drawing.outline import Coverage, coverage
+from formalimg.drawing.svg import IconDrawing
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
+    pass
 
 
 def room(frame: PixelFrame, state: str) -> PixelFrame:
     """Return the part of a frame occupied by the object itself; puddles or flames take up the rest."""
-    left, top, width, height = frame
+    x, y, width, height = frame
     if state == "wet":
         side = round(0.05 * width)
-        return PixelFrame(left + side, top, width - 2 * side, height - round(0.4 * marks.puddle_height(frame)))
+        return PixelFrame(x + side, y, width - 2 * side, height - round(0.4 * marks.puddle_height(frame)))
     if state == "burning":
         side, above = round(0.13 * width), round(0.26 * height)
-        return PixelFrame(left + side, top + above, width - 2 * side, height - above - round(0.04 * height))
+        return PixelFrame(x + side, y + above, width - 2 * side, height - above - round(0.04 * height))
     return frame
 
 
 def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
     """Draw a state over an icon, within its frame."""
     if state not in OVERLAY_STATES:
-        known = ", ".join(OVERLAY_STATES)
-        raise FormalimgError(f"{state!r} is not drawn over icons: draw a variant of the icon, or use {known}")
-    key, found = f"{key}-{state}", coverage(drawing)
+        choices = ", ".join(OVERLAY_STATES)
+        raise FormalimgError(f"{state!r} is not drawn over icons: draw a variant of the icon, or use {choices}")
+    key, painted = f"{key}-{state}", coverage(drawing)
     match state:
         case "wet":
-            drawn = _wet(drawing, found, key)
+            drawn = _wet(drawing, painted, key)
         case "dirty":
-            drawn = _marked(drawing, *marks.dirty(found, key), "", key)
+            drawn = _marked(drawing, *marks.dirty(painted, key), "", key)
         case "rusty":
-            rust, fade = marks.rusty(found, key)
+            rust, fade = marks.rusty(painted, key)
             drawn = _marked(drawing, rust, "", fade, key)
         case "broken":
-            drawn = broken(drawing, found, key)
+            drawn = broken(drawing, painted, key)
         case "burning":
-            drawn = burning(drawing, found, room(drawing.frame, state), key)
+            drawn = burning(drawing, painted, room(drawing.frame, state), key)
         case _:
-            drawn = melting(drawing, found, key)
+            drawn = melting(drawing, painted, key)
     return _clipped(drawn, key)
 
 
@@ -68,45 +67,10 @@ def how_drawn(catalog: DrawnCatalog, label: str, state: str) -> str:
     return "overlay" if state in OVERLAY_STATES else "undrawable"
 
 
-def sheet() -> Image:
-    """Render sample objects in every overlay state, in all colours."""
-    catalog = drawn_catalog()
-    colors = [*palette().colors, "orange", "purple"]
-    tones = {**palette().colors, **palette().others}
-
-    def cell(state: str, label: str, color: str, number: int) -> SheetCell:
-        icon = catalog.icon(label)
-        if icon is None:
-            raise FormalimgError(f"there is no drawing of {label!r}: choose another class for the sheet of states")
-        paints = {**palette().accents, **tones[color]._asdict()}
-
-        def draw(frame: PixelFrame) -> IconDrawing:
-            return apply(icon_drawing(icon, frame, paints, 1.5), state, f"s{number}")
-
-        return SheetCell(f"{state} {label}", icon.aspect, draw)
-
-    cells = []
-    for row, state in enumerate(OVERLAY_STATES):
-        for column, label in enumerate(_SHEET_CLASSES[state]):
-            number = row * len(colors) + column
-            cells.append(cell(state, label, colors[(3 * column + 2 * row) % len(colors)], number))
-    return drawing_sheet(cells, len(_SHEET_CLASSES["wet"]))
-
-
-_SHEET_CLASSES = {
-    "wet": ("cup", "bird", "bench", "book", "car", "shoes", "bottle", "teddy bear"),
-    "dirty": ("dog", "boat", "plate", "bed", "child", "hat", "clock", "umbrella"),
-    "rusty": ("key", "car", "chair", "pan", "bicycle", "refrigerator", "spoon", "toy car"),
-    "broken": ("bowl", "laptop", "lamp", "glasses", "house", "fork", "mirror", "bus"),
-    "burning": ("tree", "sofa", "shirt", "rug", "wardrobe", "boat", "backpack", "desk"),
-    "melting": ("cake", "clock", "pizza", "sandwich", "cup", "ball", "chair", "bottle"),
-}
-
-
-def _wet(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
+def _wet(drawing: IconDrawing, painted: Coverage, key: str) -> IconDrawing:
     frame, space = drawing.frame, room(drawing.frame, "wet")
-    drops = marks.wet(found.moved_to(space), key)
-    body = marks.puddle(frame, found.pen, key) + scaled(drawing.body, frame, space) + drops
+    drops = marks.wet(painted.moved_to(space), key)
+    body = marks.puddle(frame, painted.pen, key) + scaled(drawing.body, frame, space) + drops
     return IconDrawing(frame, body, silhouette_in(drawing, space), drawing.defs)
 
 
@@ -122,6 +86,6 @@ def _marked(drawing: IconDrawing, on_it: str, over_it: str, defs: str, key: str)
 
 def _clipped(drawing: IconDrawing, key: str) -> IconDrawing:
     """Clip marks that extend beyond the frame, such as the rim of a splash."""
-    left, top, width, height = drawing.frame
-    clip = f'<clipPath id="{key}-frame"><rect x="{left}" y="{top}" width="{width}" height="{height}"/></clipPath>'
+    x, y, width, height = drawing.frame
+    clip = f'<clipPath id="{key}-frame"><rect x="{x}" y="{y}" width="{width}" height="{height}"/></clipPath>'
     return replace(drawing, body=f'<g clip-path="url(#{key}-frame)">{drawing.body}</g>', defs=drawing.defs + clip)

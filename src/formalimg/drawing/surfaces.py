@@ -6,7 +6,7 @@ import math
 from itertools import pairwise
 
 from formalimg.drawing.icon import palette
-from formalimg.drawing.icon_drawing import IconDrawing
+from formalimg.drawing.svg import IconDrawing
 from formalimg.drawing.texture_canvas import PALE, TextureCanvas, dot, polyline, stroke, text
 
 _TINTED = 0.86  # The opacity of coloured glass: less, and red would be pink on the ground
@@ -55,7 +55,7 @@ def glass(canvas: TextureCanvas) -> IconDrawing:
         marks.append(f'<path d="{polyline(corners)}Z" fill="#ffffff" opacity="0.7"/>')
     loops = [loop for loop in canvas.mask.eroded(unit * 0.5).loops() if len(loop) > 12]
     marks += [stroke(polyline(loop) + "Z", "#ffffff", max(1.1, unit * 0.16), 0.9) for loop in loops]
-    color = next((name for name, known in palette().colors.items() if known == tones), "")
+    color = next((name for name, opacity in palette().colors.items() if opacity == tones), "")
     opacity = _TINTED_ALONE.get(color, _TINTED) if canvas.colored else _CLEAR
     drawing = canvas.over("".join(marks), below=f'<g opacity="{opacity}">{canvas.drawing.body}</g>')
     lines = canvas.drawing.silhouette.splitlines()

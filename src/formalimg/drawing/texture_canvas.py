@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from formalimg.drawing.icon import Tones, palette
-from formalimg.drawing.icon_drawing import IconDrawing
 from formalimg.drawing.outline import OutlinePoint, SilhouetteMask, outline_points, silhouette_mask
+from formalimg.drawing.svg import IconDrawing
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,14 @@ class TextureCanvas:
     def spots(self, count: int, margin: float, apart: float) -> list[tuple[float, float]]:
         """Return up to `count` points inside the outline, at least `margin` from it and `apart` from each other."""
         inner = self.mask.eroded(margin).centers()
-        found: list[tuple[float, float]] = []
+        points: list[tuple[float, float]] = []
         for _ in range(count * 12 if inner else 0):
             x, y = self.random.choice(inner)
-            if all(math.hypot(x - a, y - b) > apart for a, b in found):
-                found.append((x, y))
-                if len(found) == count:
+            if all(math.hypot(x - a, y - b) > apart for a, b in points):
+                points.append((x, y))
+                if len(points) == count:
                     break
-        return found
+        return points
 
     def over(self, markup: str, defs: str = "", below: str | None = None) -> IconDrawing:
         """Return the drawing with `markup` painted over it; `below`, if given, replaces its original markup."""

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean, geometric_mean
 from typing import NamedTuple
 
-from formalimg.drawing.brief import SceneBrief
 from formalimg.drawing.catalog import DrawnCatalog, DrawnClass, drawn_catalog
 from formalimg.drawing.icon import palette
-from formalimg.drawing.scene import DrawnScene
-from formalimg.drawing.sizes import has_size, is_ordinary
+from formalimg.drawing.scene import DrawnScene, SceneBrief
 from formalimg.drawing.space import DrawnSpace, material_word, relation_word
 from formalimg.errors import FormalimgError
 from formalimg.logic.syntax import Atom, Formula
@@ -60,18 +59,18 @@ def verify_drawn(formula: Formula | str, drawn: DrawnScene, catalog: DrawnCatalo
 
 def drawn_world(drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> Scene:
     """Return a drawn scene as a completely known scene for verifying formulas."""
-    shown = shown_scene(drawn, catalog)
-    return _DrawnWorld(shown.objects, shown.relations)
+    scene = shown_scene(drawn, catalog)
+    return _DrawnWorld(scene.objects, scene.relations)
 
 
 def shown_scene(drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> Scene:
     """Return the scene with everything visible in its image: natural tints, states of plain icons, relations."""
-    known = catalog or drawn_catalog()
+    entries = catalog or drawn_catalog()
     records = drawn.scene.relations or ()
-    carriers = {each.second for each in records if each.predicate == "On"}
-    containers = {each.second for each in records if each.predicate == "In"}
+    carriers = {record.second for record in records if record.predicate == "On"}
+    containers = {record.second for record in records if record.predicate == "In"}
     objects = [
-        _shown(obj, known, number in carriers, number in containers) for number, obj in enumerate(drawn.scene.objects)
+        _shown(obj, entries, number in carriers, number in containers) for number, obj in enumerate(drawn.scene.objects)
     ]
     return Scene(tuple(objects), DrawnSpace(drawn).shown_relations())
 
@@ -95,7 +94,7 @@ def _shown_color(obj: SceneObject, entry: DrawnClass) -> str | None:
     tones = natural_tones(obj.material)
     if tones is None:
         return entry.tint
-    return next((color for color, known in palette().colors.items() if known == tones), NO_WORD)
+    return next((color for color, tones_of in palette().colors.items() if tones_of == tones), NO_WORD)
 
 
 def concept_holds(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> bool:
@@ -111,16 +110,16 @@ def concept_holds(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalo
         if word is None:
             raise FormalimgError(f"drawn scenes know no relation {concept.value!r}: use one of concepts, such as left")
         return word.holds(groups[0], groups[1], DrawnSpace(drawn).holds)
-    found = groups[0] if groups else []
+    members = groups[0] if groups else []
     if concept.category == "number":
-        return len(found) == int(concept.value)
+        return len(members) == int(concept.value)
     if concept.category == "size":
         return _decide_size(has_size, concept, drawn, catalog)
     if concept.category not in ("object", "color", "shape", "texture"):
         raise FormalimgError(f"drawn scenes know no concepts of the category {concept.category!r}")
     objects = shown_scene(drawn, catalog).objects
     kind, value = ("material", material_word(concept.value)) if concept.category == "texture" else concept[:2]
-    return bool(found) and (kind == "object" or all(getattr(objects[number], kind) == value for number in found))
+    return bool(members) and (kind == "object" or all(getattr(objects[number], kind) == value for number in members))
 
 
 def concept_is_clear(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> bool:
@@ -162,6 +161,96 @@ def brief_concepts(brief: SceneBrief) -> tuple[DrawnConcept, ...]:
             concepts.append(DrawnConcept("size", obj.size, size_items(sizes, obj.item)))
     if brief.style is not None:
         concepts.append(DrawnConcept("style", brief.style))
-    for name, first, second in ((each.name, each.first, each.second) for each in brief.relations):
+    for name, first, second in ((relation.name, relation.first, relation.second) for relation in brief.relations):
         concepts.append(DrawnConcept("spatial", name, (brief.objects[first].item, brief.objects[second].item)))
     return tuple(concepts)
+
+
+SIZES = ("tiny", "huge")
+
+SIZE_FACTOR = 3.0  # How many times shorter or longer than usual an object is at least that is tiny or huge
+FEWEST_REFERENCES = 2  # So many other classes of a usual size set the scale at least
+SCALES_APART = 1.5  # The scales at which references are drawn differ by this factor at most: otherwise there is none
+COMPARABLE = 4.0
+"""A size is compared with something that is at most so many times shorter: beside a bee, a hen is not tiny."""
+
+MOST_APART = 12.0  # How many times longer than another an object of one drawing is at most: both have to be seen
+ORDINARY_FACTOR = 1.4  # How many times shorter or longer than usual an object is at most that nobody calls tiny or huge
+_FARTHEST = 1.8
+"""Where usual lengths differ by more than this factor, so much is asked for: people look at which of two is larger."""
+
+
+def size_limit(word: str, length: float, reference: float, factor: float = SIZE_FACTOR) -> float:
+    """Return the side length, relative to a reference, at which an object becomes tiny or huge.
+
+    A house is not tiny that is twice as long as the cat beside it, and a ring is not huge at a tenth of the height of a
+    man: what is tiny is smaller than its references, and what is huge is larger, whatever their usual lengths.
+    """
+    ratio = length / reference
+    return min(ratio, _FARTHEST) / factor if word == "tiny" else max(ratio, 1 / _FARTHEST) * factor
+
+
+class _SizeMeasures(NamedTuple):
+    """The measured sides and usual length of a class, and the usual length and measured side of each reference.
+
+    There are no references where they do not set one scale.
+    """
+
+    sides: list[float]
+    length: float
+    references: list[tuple[float, float]]
+
+
+def has_size(
+    word: str, objects: Sequence[tuple[str, Box]], item: str, references: Sequence[str], catalog: DrawnCatalog
+) -> bool:
+    """Return whether all objects of a class are tiny or huge relative to every reference."""
+    sides, length, measures = _measure(objects, item, references, catalog)
+    limits = [size_limit(word, length, reference) * side for reference, side in measures]
+    if not sides or not limits:
+        return False
+    return max(sides) <= min(limits) if word == "tiny" else min(sides) >= max(limits)
+
+
+def is_ordinary(
+    word: str, objects: Sequence[tuple[str, Box]], item: str, references: Sequence[str], catalog: DrawnCatalog
+) -> bool:
+    """Return whether a class is clearly not tiny or huge; cases between this and `has_size` are ambiguous.
+
+    Cases without references that set the scale are ambiguous too.
+    """
+    sides, length, measures = _measure(objects, item, references, catalog)
+    if not sides:
+        return True
+    if not measures:
+        return False
+    usual = length * geometric_mean(side / reference for reference, side in measures)
+    return min(sides) >= usual / ORDINARY_FACTOR if word == "tiny" else max(sides) <= usual * ORDINARY_FACTOR
+
+
+def _measure(
+    objects: Sequence[tuple[str, Box]], item: str, references: Sequence[str], catalog: DrawnCatalog
+) -> _SizeMeasures:
+    sides: dict[str, list[float]] = {}
+    for label, box in objects:
+        sides.setdefault(label, []).append(longest_side(box))
+    length = _usual_length(item, catalog)
+    measures = []
+    for label in dict.fromkeys(references):
+        reference = _usual_length(label, catalog)
+        if reference and label in sides and label != item:
+            measures.append((reference, fmean(sides[label])))
+    scales = [side / reference for reference, side in measures]
+    if length is None or len(scales) < FEWEST_REFERENCES or max(scales) > SCALES_APART * min(scales):
+        measures = []
+    return _SizeMeasures(sides.get(item, []), length or 0.0, measures)
+
+
+def _usual_length(label: str, catalog: DrawnCatalog) -> float | None:
+    entry = catalog.classes.get(label)
+    return None if entry is None else entry.usual_length
+
+
+def longest_side(box: Box) -> float:
+    """Return the longer side of a box."""
+    return max(box.xmax - box.xmin, box.ymax - box.ymin)

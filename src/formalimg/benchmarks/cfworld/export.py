@@ -37,7 +37,7 @@ from formalimg.benchmarks.cfworld.spec import (
     CounterfactualSpec,
 )
 from formalimg.errors import FormalimgError
-from formalimg.reports.run_export import ExportedRun, copy_image, require_model_name, unscored_text
+from formalimg.reports.published import ExportedRun, copy_image, require_model_name, unscored_text
 from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.types import Item, Unscored, Verdict

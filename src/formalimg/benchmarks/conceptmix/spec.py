@@ -15,7 +15,7 @@ from formalimg.benchmarks.record import Record
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.drawing.brief import SceneBrief
+    from formalimg.drawing.scene import SceneBrief
 
 Category: TypeAlias = Literal["object", "color", "number", "shape", "size", "texture", "spatial", "style"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)  # The categories of visual concepts
@@ -180,7 +180,7 @@ class ConceptSpec:
     def scene_brief(self) -> SceneBrief:
         """Return the binding as a brief for rendering a scene."""
         from formalimg.benchmarks.drawn_requests import NothingToDrawError
-        from formalimg.drawing.brief import BriefError, SceneBrief
+        from formalimg.drawing.scene import BriefError, SceneBrief
 
         if self.binding is None or self.binding.is_open:
             raise NothingToDrawError("the data does not tell which concept belongs to which object")

@@ -43,13 +43,6 @@ def apply(image: Image, style: str, seed: int) -> Image:
     return renderer(FlatDrawing(image.convert("RGB"), seed))
 
 
-def sheet() -> Image:
-    """Render a labelled sample scene without a style and in every style."""
-    from formalimg.drawing.styles.sheet import style_sheet
-
-    return style_sheet()
-
-
 @cache
 def _renderers() -> dict[str, Callable[[FlatDrawing], Image]]:
     from formalimg.drawing.styles import graphic, linework, painting

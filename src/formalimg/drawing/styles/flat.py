@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageFilter
 
-from formalimg.drawing.ground import ground
+from formalimg.drawing.svg import ground
 
 Plane = NDArray[np.floating[Any]]  # One value for each pixel, or three; 0 to 1 where it is a tone
 _LEAST_DIFFERENCE = 5 / 255  # Pixels that differ from the ground by more than this, in any channel, belong to a thing
@@ -163,9 +163,9 @@ def smeared(values: Plane, angle: Plane, length: int, pixels: float = 1.0) -> Pl
         for _ in range(length):
             row = np.clip(y, 0, rows - 1).astype(np.int32)
             column = np.clip(x, 0, columns - 1).astype(np.int32)
-            here = angle[row, column]
-            y += np.sin(here) * (sign * pixels)
-            x += np.cos(here) * (sign * pixels)
+            local = angle[row, column]
+            y += np.sin(local) * (sign * pixels)
+            x += np.cos(local) * (sign * pixels)
             total += values[np.clip(y, 0, rows - 1).astype(np.int32), np.clip(x, 0, columns - 1).astype(np.int32)]
     return total / (2 * length + 1)
 

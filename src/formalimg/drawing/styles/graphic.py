@@ -115,9 +115,9 @@ def _tag(flat: FlatDrawing) -> Image.Image:
     image = Image.new("L", (flat.size, flat.size), 0)
     pen = ImageDraw.Draw(image)
     random, u = flat.random, flat.unit
-    left, top, high = random.uniform(60, 350), random.uniform(120, 700), random.uniform(90, 150)
+    start, top, high = random.uniform(60, 350), random.uniform(120, 700), random.uniform(90, 150)
     turns = np.linspace(0, random.uniform(4, 6) * np.pi, 160)
-    x = (left + turns * 28 + 26 * np.sin(turns * 1.9)) * u
+    x = (start + turns * 28 + 26 * np.sin(turns * 1.9)) * u
     y = (top + high * np.sin(turns) * (0.6 + 0.4 * np.sin(turns * 0.37)) - turns * 3) * u
     points = list(zip(x.tolist(), y.tolist(), strict=True))
     pen.line(points, fill=255, width=round(15 * u), joint="curve")
@@ -134,10 +134,10 @@ def _bricks(flat: FlatDrawing) -> Image.Image:
     high, wide, joint = 44 * u, 112 * u, 5 * u
     for row in range(int(size / high) + 1):
         for column in range(-1, int(size / wide) + 1):
-            left, top = column * wide + (wide / 2 if row % 2 else 0), row * high
+            x, y = column * wide + (wide / 2 if row % 2 else 0), row * high
             shade = 0.85 + 0.3 * random.random_sample()
             tone = tuple(int(part * shade) for part in (136, 92, 80))
-            pen.rectangle((left + joint, top + joint, left + wide, top + high), fill=tone)
+            pen.rectangle((x + joint, y + joint, x + wide, y + high), fill=tone)
     return image
 
 
@@ -169,8 +169,8 @@ def cubism(flat: FlatDrawing) -> Image.Image:
     edge = np.zeros(down.shape, np.float32)
     for number in range(cuts):
         turn = [0.35, 1.25, 2.05, 2.75][number % 4] + random.normal(0, 0.16)
-        place = (np.array([number * 5 % cuts, number]) + random.random_sample(2)) / cuts
-        away = ((across - place[1]) * np.cos(turn) + (down - place[0]) * np.sin(turn)).astype(np.float32)
+        position = (np.array([number * 5 % cuts, number]) + random.random_sample(2)) / cuts
+        away = ((across - position[1]) * np.cos(turn) + (down - position[0]) * np.sin(turn)).astype(np.float32)
         code |= (away > 0).astype(np.int32) << number
         # A plane that begins dark at its cut and fades: the passages between facets.
         side = away if number % 2 else -away

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
-from formalimg.drawing.ground import HORIZON
 from formalimg.drawing.styles.flat import (
     FlatDrawing,
     Plane,
@@ -18,6 +17,7 @@ from formalimg.drawing.styles.flat import (
     saturated,
     step,
 )
+from formalimg.drawing.svg import HORIZON
 
 
 def sketch(flat: FlatDrawing) -> Image.Image:
@@ -96,8 +96,8 @@ def _splashes(flat: FlatDrawing) -> Image.Image:
     pen = ImageDraw.Draw(image)
     random, u = flat.random, flat.unit
     for _ in range(5):
-        side, place = random.randint(4), random.random_sample()
-        x, y = [(place, 0.03), (place, 0.97), (0.03, place), (0.97, place)][side]
+        side, position = random.randint(4), random.random_sample()
+        x, y = [(position, 0.03), (position, 0.97), (0.03, position), (0.97, position)][side]
         x, y = x * flat.size, y * flat.size
         for number in range(34):
             away, turn = (random.random_sample() ** 2) * 95 * u, random.random_sample() * 2 * np.pi

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
-from formalimg.drawing.ground import HORIZON
 from formalimg.drawing.styles.flat import (
     FlatDrawing,
     Plane,
@@ -23,6 +22,7 @@ from formalimg.drawing.styles.flat import (
     smeared,
     step,
 )
+from formalimg.drawing.svg import HORIZON
 
 _ANGLES = 256  # The directions of strokes are known for this many rows and columns
 
@@ -75,9 +75,9 @@ def _kuwahara(image: Image.Image, half: int) -> Plane:
     best, result = np.full(spread.shape, np.inf, np.float32), means
     for row in (-half, half):
         for column in (-half, half):
-            here = np.roll(spread, (row, column), (0, 1))
-            better = here < best
-            best = np.where(better, here, best)
+            local = np.roll(spread, (row, column), (0, 1))
+            better = local < best
+            best = np.where(better, local, best)
             result = np.where(better[..., None], np.roll(means, (row, column), (0, 1)), result)
     return result
 
@@ -163,14 +163,14 @@ class Dab(NamedTuple):
 
 
 def _dabs(
-    flat: FlatDrawing, pen: ImageDraw.ImageDraw, target: Plane, angle: Plane, dab: Dab, where: Plane | None = None
+    flat: FlatDrawing, pen: ImageDraw.ImageDraw, target: Plane, angle: Plane, dab: Dab, mask: Plane | None = None
 ) -> None:
     """Paint strokes in slightly varied tones of the target, limited to the mask `where`."""
     random, count = flat.random, dab.most
-    if where is None:
+    if mask is None:
         rows, columns = random.randint(0, flat.size, count), random.randint(0, flat.size, count)
     else:
-        places = np.flatnonzero(where > 0.5)
+        places = np.flatnonzero(mask > 0.5)
         if not len(places):
             return
         # As many as the area needs: small things are covered as densely as large ones.

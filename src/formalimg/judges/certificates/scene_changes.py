@@ -14,11 +14,10 @@ from random import Random
 
 from PIL import Image, ImageDraw, ImageEnhance, ImageFont, ImageOps
 
-from formalimg.drawing.brief import BriefObject, SceneBrief
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.icon_scene import drawable_classes, natural_aspect
-from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.scene import BriefObject, DrawnScene, SceneBrief
 from formalimg.judges.boxes import are_apart, find_free_box
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.logic.vocabulary import vocabulary
@@ -177,7 +176,6 @@ def _center_box(width: float, height: float, at: Box) -> Box:
 
 
 def _set_box(drawn: DrawnScene, number: int, box: Box) -> DrawnScene | None:
-    """Set the box of an object and drop its relations, or return None if other objects depend on it."""
     if any(relation.second == number for relation in _get_relations(drawn)):
         return None
     moved = _set_object(drawn, number, replace(drawn.scene.objects[number], box=box))

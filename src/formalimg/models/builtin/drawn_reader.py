@@ -7,10 +7,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from formalimg.drawing.brief import BriefObject, BriefRelation, SceneBrief
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.layout import NoDrawing, solve_drawn
-from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.scene import BriefObject, BriefRelation, DrawnScene, SceneBrief
 from formalimg.models.base import Refused
 from formalimg.models.builtin.drawn_parser import read_facts
 from formalimg.models.builtin.drawn_world import MisreadRates, ReadFact, misread

@@ -13,10 +13,9 @@ from math import sqrt
 from random import Random
 
 from formalimg.benchmarks.registry import suite
-from formalimg.drawing.brief import BriefObject, SceneBrief
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.drawability import why_not_drawable
-from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.scene import BriefObject, DrawnScene, SceneBrief
 from formalimg.drawing.space import material_word
 from formalimg.language.lexicon import lexicon
 from formalimg.logic.vocabulary import vocabulary

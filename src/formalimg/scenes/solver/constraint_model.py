@@ -7,7 +7,7 @@ on which the truth of the formula does not depend are not constrained.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from formalimg.logic.syntax import DISTINCT
@@ -15,6 +15,7 @@ from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import Box
 from formalimg.scenes.rules import Reading
 from formalimg.scenes.solver.inequalities import (
+    Alternatives,
     OrderClosure,
     alternatives,
     find_excluded_separations,
@@ -89,17 +90,17 @@ def _certain_pairs(claim: GroundClaim) -> Iterator[tuple[GroundAtom, tuple[int, 
                     yield atom, (first, second)
 
 
-class ClaimModel:
-    """Constraint model of a ground claim. Subclasses implement the constraints for atoms."""
+class BoxModel:
+    """Constraint model of boxes, each with a `measure` method whose lengths are doubled."""
 
-    def __init__(self, slots: ObjectSlots, seed: int) -> None:
+    boxes: Sequence[Any]
+
+    def __init__(self, seed: int) -> None:
         from ortools.sat.python import cp_model
 
         self.cp = cp_model
         self.model = cp_model.CpModel()
-        self.slots = slots
         self.seed = seed
-        self.literals: dict[GroundClaim, Any] = {}
 
     def run_solver(self, effort: float) -> cp_model.CpSolver | NoSolution:
         """Run the solver within a deterministic time limit and return it if it finds a solution."""
@@ -115,6 +116,40 @@ class ClaimModel:
         if status == self.cp.INFEASIBLE:
             return "impossible"
         return solver if status in (self.cp.OPTIMAL, self.cp.FEASIBLE) else "undecided"
+
+    def enforce(self, constraint: Any, when: Any) -> None:
+        """Enforce a constraint only when the literal `when` is true, or always if it is None."""
+        if when is not None:
+            constraint.only_enforce_if(when)
+
+    def require_one(self, ways: Alternatives, objects: tuple[Any, ...], when: Any = None) -> None:
+        """Add a constraint that one of the alternatives holds for two boxes."""
+        literals = [when] if len(ways) == 1 else [self.model.new_bool_var("") for _ in ways]
+        for way, literal in zip(ways, literals, strict=True):
+            for terms, bound in way:
+                total = sum(term.factor * self.boxes[objects[term.obj]].measure(term.measure) for term in terms)
+                self.enforce(self.model.add(total >= bound), literal)
+        if len(ways) > 1:
+            self.enforce(self.model.add_bool_or(literals), when)
+
+    def separation_literals(self, first: int, second: int, gap: int) -> list[Any]:
+        """Return literals that each imply that two boxes are apart by a gap, on one of four sides."""
+        literals = []
+        for before, after in ((first, second), (second, first)):
+            for start, end in (("xmin", "xmax"), ("ymin", "ymax")):
+                literals.append(self.model.new_bool_var(""))
+                distance = self.boxes[after].measure(start) - self.boxes[before].measure(end)
+                self.model.add(distance >= 2 * gap).only_enforce_if(literals[-1])
+        return literals
+
+
+class ClaimModel(BoxModel):
+    """Constraint model of a ground claim. Subclasses implement the constraints for atoms."""
+
+    def __init__(self, slots: ObjectSlots, seed: int) -> None:
+        super().__init__(seed)
+        self.slots = slots
+        self.literals: dict[GroundClaim, Any] = {}
 
     def require(self, claim: GroundClaim, when: Any) -> None:
         """Add a constraint that the claim holds whenever the literal `when` does, or always if `when` is None."""
@@ -145,11 +180,6 @@ class ClaimModel:
                 self.require(claim, literal)
             self.literals[claim] = literal
         return self.literals[claim]
-
-    def enforce(self, constraint: Any, when: Any) -> None:
-        """Enforce a constraint only when the literal `when` is true."""
-        if when is not None:
-            constraint.only_enforce_if(when)
 
     def require_atom(self, atom: GroundAtom, when: Any) -> None:
         """Add a constraint that the atom holds whenever the literal `when` does."""

@@ -20,7 +20,7 @@ from formalimg.scenes.objects import ATTRIBUTE_PREDICATES, SceneObject
 from formalimg.scenes.rules import Reading
 from formalimg.scenes.scene import Scene, SceneRelation
 from formalimg.scenes.solver.constraint_model import ClaimModel, NoSolution
-from formalimg.scenes.solver.inequalities import Alternatives, alternatives
+from formalimg.scenes.solver.inequalities import alternatives
 from formalimg.scenes.solver.instantiation import (
     GroundAtom,
     GroundClaim,
@@ -203,15 +203,6 @@ class _SpatialModel(ClaimModel):
             self.require_one(axiom_alternatives(predicate, self.margin), (first, second), literal)
         return self.relations[key]
 
-    def require_one(self, ways: Alternatives, objects: tuple[Any, ...], when: Any) -> None:
-        literals = [when] if len(ways) == 1 else [self.model.new_bool_var("") for _ in ways]
-        for way, literal in zip(ways, literals, strict=True):
-            for terms, bound in way:
-                total = sum(term.factor * self.boxes[objects[term.obj]].measure(term.measure) for term in terms)
-                self.enforce(self.model.add(total >= bound), literal)
-        if len(ways) > 1:
-            self.enforce(self.model.add_bool_or(literals), when)
-
     # --- the axioms about all objects
 
     def carried(self) -> Iterator[tuple[int, int, Any]]:
@@ -235,15 +226,9 @@ class _SpatialModel(ClaimModel):
     def require_solid(self, gap: int) -> None:
         """Require that boxes do not overlap unless one object carries the other, directly or indirectly."""
         above = self.ancestors()
-        for earlier, later in combinations(range(self.slots.count), 2):
-            ways = [above[pair] for pair in ((earlier, later), (later, earlier)) if pair in above]
-            for first, second in ((earlier, later), (later, earlier)):
-                for start, end in (("xmin", "xmax"), ("ymin", "ymax")):
-                    literal = self.model.new_bool_var("")
-                    apart = self.boxes[second].measure(start) - self.boxes[first].measure(end)  # type: ignore[arg-type]
-                    self.model.add(apart >= 2 * gap).only_enforce_if(literal)
-                    ways.append(literal)
-            self.model.add_bool_or(ways)
+        for pair in combinations(range(self.slots.count), 2):
+            ways = [above[key] for key in (pair, pair[::-1]) if key in above]
+            self.model.add_bool_or([*ways, *self.separation_literals(*pair, gap)])
 
     def ancestors(self) -> dict[tuple[int, int], Any]:
         """Return a literal for each pair of object and potential direct or indirect carrier."""

@@ -1,16 +1,24 @@
-"""Published numbers to show next to the runs of a comparison."""
+"""What benchmarks published: numbers to show next to runs, and the layouts that their scripts read."""
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.benchmarks.registry import suite as suite_of
-from formalimg.benchmarks.registry import suite_names
+from formalimg.errors import FormalimgError
+from formalimg.runs.image_store import ImageLocation
+from formalimg.runs.reader import Judged, StoredRun
+from formalimg.types import Item, Unscored
 
 Published: TypeAlias = Literal["rate", "concept fraction", "controlled"]
 """What was published: pass rates or mean scores, the share of concepts that images show, or the rates of short levels
@@ -93,3 +101,53 @@ def _build_row(row: Mapping[str, Any], unit: float) -> ReferenceRow:
     means = {name: value / unit for name, value in besides.items()}
     details = {name: row[name] for name in ("judge", "task", "condition", "digits") if name in row}
     return ReferenceRow(row["model"], row["source"], rates, margins, printed=means, held=general, **details)
+
+
+# --- export of a run in the layout of its benchmark's published scripts
+
+
+class ExportedRun(NamedTuple):
+    """The result of an export."""
+
+    folder: Path  # the folder
+    images: int  # the number of images
+    scored: int  # the number of images with scores or verdicts
+    without: Mapping[str, int]  # the number of images that are missing or have no scores, by reason
+
+
+def export_run(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
+    """Write the images and the verdicts or scores of a run in the layout of its benchmark's published scripts."""
+    exported = suite(run.manifest.suite).export_run(run, folder, name)
+    if exported is None:
+        raise FormalimgError(
+            f"{run.manifest.suite} has no published layout: `formalimg report --format json` writes its numbers, and "
+            "the images are in the run folder"
+        )
+    return exported
+
+
+def require_model_name(name: str, *reserved: str) -> None:
+    """Raise an error if a model name cannot be used as a folder name."""
+    if not re.fullmatch(r"[\w.-]{1,100}", name) or name in (".", "..", *reserved):
+        raise FormalimgError(f"{name!r} cannot be a folder: name the model with letters, digits, . _ -")
+
+
+def copy_image(image: ImageLocation, path: Path) -> None:
+    """Copy an image of a run byte by byte, creating the target folder if needed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        data = image.read_bytes()
+    except OSError as error:
+        raise FormalimgError(f"cannot copy {image}: {error.strerror}") from error
+    path.write_bytes(data)
+
+
+def unscored_text(images: Sequence[Judged], items: Mapping[str, Item[object]]) -> str:
+    """Return a JSON list of the unscored images with reasons, as published layouts have no field for them."""
+    records = [{**image.outcome._asdict(), "prompt": items[image.outcome.item].prompt} for image in images]
+    return json.dumps(records, indent=4, ensure_ascii=False) + "\n"
+
+
+def count_unscored(images: Sequence[Judged]) -> Mapping[str, int]:
+    """Return the number of images without a verdict, by reason."""
+    return Counter(image.verdict.reason for image in images if isinstance(image.verdict, Unscored))
