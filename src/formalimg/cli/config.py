@@ -85,7 +85,7 @@ def _print_defaults(as_json: bool) -> None:
     limit = None if budget.value is None or math.isinf(budget.value) else budget.value
     grounder = defaults.grounder
     if as_json:
-        found = {
+        values = {
             "judge": None if general is None else vars(general),
             "suites": {name: vars(judge) for name, judge in special.items()},
             "grounder": None if grounder is None else vars(grounder),
@@ -93,12 +93,12 @@ def _print_defaults(as_json: bool) -> None:
             "runs": {"value": str(runs.value), "source": runs.source},
             "files": [file.path for file in defaults.files],
         }
-        print_json(found)
+        print_json(values)
         return
     echo(f"files    {', '.join(file.path for file in defaults.files) or f'none; your own would be {user_file()}'}")
     for label, judge, world in (("judge   ", ICONS, "icons"), ("        ", DRAWN, "drawn")):
-        *others, last = (name for name in suite_names() if suite(name).world == world)
-        echo(f"{label} {judge} for builtin models on {', '.join(others)} and {last}")
+        *names, last = (name for name in suite_names() if suite(name).world == world)
+        echo(f"{label} {judge} for builtin models on {', '.join(names)} and {last}")
     echo(f"         {_without_label(general) if general else 'none'} for all others")
     for name, configured in special.items():
         echo(f"         {_without_label(configured)} for {name}")

@@ -25,7 +25,7 @@ _FORMATS: Mapping[str, PromptFormat] = {"txt": "txt", "jsonl": "jsonl", "csv": "
 
 
 def export_command(
-    what: Annotated[str, argument("SUITE|RUN", "A suite, or a run folder.")],
+    source: Annotated[str, argument("SUITE|RUN", "A suite, or a run folder.")],
     out: Annotated[
         Path | None,
         option(
@@ -111,8 +111,8 @@ def export_command(
         "--per-level": per_level,
         "--samples": samples > 1,
     }
-    selection = _ItemSelection(what, items, levels, per_level, samples)
-    if what in suite_names() and trainer is not None:
+    selection = _ItemSelection(source, items, levels, per_level, samples)
+    if source in suite_names() and trainer is not None:
         _refuse(
             "files for a trainer",
             {**of_suites, "--items": None, "--prompts-only": prompts_only, "--format": form, "--name": name}
@@ -121,19 +121,19 @@ def export_command(
         _export_for_trainer(selection, _require_out(out), trainer, split or "formula", style)
     elif split is not None:
         raise FormalimgError("--split is for train and test files: add --trainer")
-    elif what in suite_names() and prompts_only:
+    elif source in suite_names() and prompts_only:
         _refuse("prompts", {**of_suites, "--items": None, "--name": name, "--judge": judge})
         _export_prompts(selection, out, form, style)
-    elif what in suite_names():
+    elif source in suite_names():
         _refuse("a suite", {"--name": name, "--judge": judge})
         _refuse("a suite without --prompts-only", of_prompts)
-        _export_suite(what, _require_out(out), items, published, (licence, creator, made, url, date))
-    elif Path(what).is_dir():
+        _export_suite(source, _require_out(out), items, published, (licence, creator, made, url, date))
+    elif Path(source).is_dir():
         _refuse("a run", of_suites | of_prompts | {"--trainer": trainer})
-        _export_run(Path(what), _require_out(out), name, judge)
+        _export_run(Path(source), _require_out(out), name, judge)
     else:
         raise FormalimgError(
-            f"{what} is neither a suite nor a run folder: check the path, or name one of {', '.join(suite_names())}"
+            f"{source} is neither a suite nor a run folder: check the path, or name one of {', '.join(suite_names())}"
         )
 
 
@@ -169,13 +169,16 @@ class _ItemSelection(NamedTuple):
         return shlex.join(arguments)
 
 
-def _write_new(path: Path, text: str) -> None:
-    """Write a file unless it exists with different content."""
+def _write_new(texts: Mapping[Path, str]) -> None:
+    """Write files unless one of them exists with different content."""
     from formalimg._util.io import atomic_write_text, read_text
 
-    if path.exists() and read_text(path) != text:
-        raise FormalimgError(f"{path} exists with different content: choose another name")
-    atomic_write_text(path, text)
+    for path, text in texts.items():
+        if path.exists() and read_text(path) != text:
+            raise FormalimgError(f"{path} exists with different content: choose another --out")
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write_text(path, text)
 
 
 def _export_prompts(selection: _ItemSelection, out: Path | None, form: PromptFormat | None, style: StyleName) -> None:
@@ -190,7 +193,7 @@ def _export_prompts(selection: _ItemSelection, out: Path | None, form: PromptFor
         return
     if out.is_dir():
         raise FormalimgError(f"{out} is a folder: name a file for the prompts, as in {out / 'prompts.jsonl'}")
-    _write_new(out, text)
+    _write_new({out: text})
     echo(f"{count_noun(len(rows), 'prompt')} in {out}: put an image for each into one folder, under its name in `file`")
     echo(f"then judge them with: formalimg run {selection.arguments()} --model folder/DIR --judge JUDGE")
 
@@ -203,10 +206,8 @@ def _export_for_trainer(selection: _ItemSelection, out: Path, trainer: Trainer, 
     items = selection.load()
     scored = [item for item in items if can_be_scored(item)]
     split = split_items(scored, by)
-    out.mkdir(parents=True, exist_ok=True)
     texts = trainer_files(split, trainer, "none" if style == "auto" else style)
-    for file, text in texts.items():
-        _write_new(out / file, text)
+    _write_new({out / file: text for file, text in texts.items()})
     sides = f"{count_noun(len(split.train), 'item')} to train on and {len(split.test):,} to test with"
     echo(f"{sides} in {out}: {', '.join(texts)}")
     if split.left_out:
@@ -242,15 +243,17 @@ def _export_run(run: Path, out: Path, name: str | None, judge: str | None) -> No
         done = export_run(opened, out, called)
         chosen, judges = opened.manifest.judge, opened.judges()
     if chosen is not None and len(judges) > 1:
-        others = join_names([f"{number} {each.name}" for number, each in enumerate(judges, 1) if each != chosen])
-        echo(f"verdicts of {chosen.name}; the run has others, see --judge: {others}")
+        names = join_names(
+            [f"{number} {identity.name}" for number, identity in enumerate(judges, 1) if identity != chosen]
+        )
+        echo(f"verdicts of {chosen.name}; the run has others, see --judge: {names}")
     echo(f"{done.images:,} images in {done.folder}, {done.scored:,} with scores")
     for reason, count in sorted(done.without.items()):
         echo(f"{count:,} without scores: {reason}")
 
 
-def _refuse(what: str, options: Mapping[str, object]) -> None:
+def _refuse(target: str, options: Mapping[str, object]) -> None:
     """Raise an error if an option of a different kind of export is set."""
     unsupported = [option for option, value in options.items() if value]
     if unsupported:
-        raise FormalimgError(f"an export of {what} has no {unsupported[0]}: leave it out")
+        raise FormalimgError(f"an export of {target} has no {unsupported[0]}: leave it out")

@@ -165,17 +165,17 @@ def _read_pilot(suite: str, folders: tuple[Path, Path], study: Path | None) -> A
         return read_pilot(suite, [stack.enter_context(closing(open_run(folder))) for folder in folders], study)
 
 
-def _open_model(name: str | None, given: list[str] | None, prices: PriceOptions) -> ImageModel | None:
+def _open_model(name: str | None, settings: list[str] | None, prices: PriceOptions) -> ImageModel | None:
     from formalimg.models.registry import open_image_model
 
     if name is None:
         return None
-    return open_image_model(name, options.read_options(given) | prices.option("model", name))
+    return open_image_model(name, options.read_options(settings) | prices.option("model", name))
 
 
-def _open_judge(suite: str, name: str | None, given: list[str] | None, prices: PriceOptions) -> Judge | None:
+def _open_judge(suite: str, name: str | None, settings: list[str] | None, prices: PriceOptions) -> Judge | None:
     from formalimg.judges.factory import open_judge
 
     if name is None:
         return None
-    return open_judge(suite, name, options.read_options(given) | prices.option("judge", name))
+    return open_judge(suite, name, options.read_options(settings) | prices.option("judge", name))

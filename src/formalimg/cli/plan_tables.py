@@ -95,22 +95,26 @@ class PlanCosts(NamedTuple):
 
 def interval_table(suite: str, items: Sequence[Item[Any]], width: float, cost: PlanCosts, *, labels: bool) -> Table:
     """Return a table of the images and labels needed for intervals of the given half width."""
-    about = suite_of(suite)
+    suite_info = suite_of(suite)
     counts = Counter(item.level for item in items)
     number, available = len(counts), min(counts.values())
 
-    def row(what: str, per_level: int, labelled: str = NOTHING) -> TableRow:
+    def row(title: str, per_level: int, labelled: str = NOTHING) -> TableRow:
         images = per_level * number
         fits = "" if per_level <= available else f"only {available:,} items"
         priced = (cost.text(images),) if cost.parties else ()
-        return TableRow((what, per_level, images, *((labelled,) if labels else ()), *priced, fits))
+        return TableRow((title, per_level, images, *((labelled,) if labels else ()), *priced, fits))
 
     single = images_for_width(width)
     whole = ceil(single / number)
     discordant = DEFAULT_SPREAD.judge.difference_variance()
     pairs = ceil(items_for_difference(width, discordant=discordant) / number)
     power = power_of(Design(pairs * number), Goal(width), DEFAULT_SPREAD)
-    rows = [row(f"rate of one {about.level}", single), row("Overall", whole), row("difference of two models", pairs)]
+    rows = [
+        row(f"rate of one {suite_info.level}", single),
+        row("Overall", whole),
+        row("difference of two models", pairs),
+    ]
     if labels:
         cells = {(level, passed): count // 2 for level, count in counts.items() for passed in (True, False)}
         needed = labels_for_width({cell: count for cell, count in cells.items() if count}, width)
@@ -119,7 +123,7 @@ def interval_table(suite: str, items: Sequence[Item[Any]], width: float, cost: P
         )
     columns = (
         Column(f"±{100 * width:g} points, 95 %"),
-        Column(f"images per {about.level}", "count"),
+        Column(f"images per {suite_info.level}", "count"),
         Column("images", "count"),
         *((Column("labels", align="right"),) if labels else ()),
         *((Column("about", align="right"),) if cost.parties else ()),
@@ -137,7 +141,7 @@ def interval_table(suite: str, items: Sequence[Item[Any]], width: float, cost: P
         advice = "" if cost.is_known else "; give the price with --price"
         notes.append(f"Costs of {' and '.join(cost.parties)}{advice}.")
     notes.append("G alone takes fewer: `formalimg run --adaptive` stops as soon as it is clear.")
-    return Table("plan", f"{about.title}: images for ±{100 * width:g} points", columns, tuple(rows), tuple(notes))
+    return Table("plan", f"{suite_info.title}: images for ±{100 * width:g} points", columns, tuple(rows), tuple(notes))
 
 
 class PlannedSuite(NamedTuple):
@@ -167,7 +171,7 @@ def design_table(
     rows = tuple(
         TableRow(
             (
-                _decided_by(design),
+                _decision_source(design),
                 design.items,
                 design.images,
                 str(design.raters) if design.labelled else NOTHING,
@@ -221,7 +225,7 @@ def _cheapest_corrected(
     return min((design for design in designs if design is not None), key=costs.rank, default=None)
 
 
-def _decided_by(design: Design) -> str:
+def _decision_source(design: Design) -> str:
     if not design.labelled:
         return "judge alone"
     return "judge + labels" if design.has_judge else "people alone"
@@ -247,7 +251,7 @@ def _recommendation(suite: PlannedSuite, designs: list[Design], costs: PlanCosts
     design = by_people[0] if costs.rank(by_people[0]) < _WORTH * costs.rank(plain) else plain
     labels = f"{design.labelled:,} of them labelled, " if design.has_judge else ""
     return (
-        f"Recommended: {_decided_by(design)}, {design.items:,} items, {labels}{design.images} "
+        f"Recommended: {_decision_source(design)}, {design.items:,} items, {labels}{design.images} "
         f"image{'s' * (design.images > 1)} per item and {design.raters} rater{'s' * (design.raters > 1)} per image. "
         "The judge alone finds its own difference, which people may see otherwise."
     )

@@ -16,6 +16,8 @@ from formalimg.cli import options
 from formalimg.cli.commands import SECTIONS, option
 from formalimg.cli.options import parameters_of, read_options
 from formalimg.cli.run_output import (
+    check_classes,
+    check_drawable,
     console_output,
     default_budget,
     default_runs,
@@ -24,11 +26,8 @@ from formalimg.cli.run_output import (
     print_adaptive,
     print_estimates,
     print_rates,
-    undrawable_warnings,
-    unknown_class_warnings,
-    warn,
 )
-from formalimg.cli.streams import echo
+from formalimg.cli.streams import echo, warn
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -285,8 +284,8 @@ def open_named_judges(
     from formalimg.runs.parties import open_judges
 
     def options_of(number: int, name: str | None) -> dict[str, str]:
-        own = options.options_of(texts, number, len(names or [None]))
-        return own | (price_of(name) if name is not None else {})
+        settings = options.options_of(texts, number, len(names or [None]))
+        return settings | (price_of(name) if name is not None else {})
 
     judges = open_judges(suite, model, names, options_of, on_notice=warn, **settings)
     for warning in dict.fromkeys(unreadable_drawings_warning(judge.instance.name, model) for judge in judges):
@@ -319,8 +318,8 @@ def _execute_all(arguments: RunArguments, *, judging: bool) -> RunsByJudge:
     census = f"`formalimg items census {suite.name}{source}`"
     for warning in (
         *(suite.warnings(selected, census) or ()),
-        *undrawable_warnings(names, suite.name, selected),
-        *unknown_class_warnings(judges, selected),
+        *check_drawable(names, suite.name, selected),
+        *check_classes(judges, selected),
     ):
         warn(warning)
     if issues := run_options.selected_odd:

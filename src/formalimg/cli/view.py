@@ -67,7 +67,7 @@ def view_command(
             echo(f"not exported: {line}", err=True)
         return
     site = Site(runs, human or ())
-    no_runs = [found.folder for found in site.runs() if not is_run(found.folder)]
+    no_runs = [run.folder for run in site.runs() if not is_run(run.folder)]
 
     def announce(address: str) -> None:
         for folder in no_runs:

@@ -116,7 +116,7 @@ def write_command(
 
     if checker_options and checker is None:
         raise FormalimgError("-C is for the model that checks: name it with --checker")
-    given = {
+    values = {
         "--concepts": concepts,
         "--only": only,
         "--difficulty": difficulty,
@@ -128,7 +128,7 @@ def write_command(
         "--per-law": None if per_law == 1 else per_law,
         "--items": items,
     }
-    options = {name: value for name, value in given.items() if value is not None}
+    options = {name: value for name, value in values.items() if value is not None}
     authoring = authoring_of(suite, options)
     suite, choices = authoring.choose(suite, options)
     numbers = () if levels is None else read_levels(levels)
