@@ -16,7 +16,7 @@ from formalimg.language.realization import realize
 from formalimg.logic.checks import check
 from formalimg.logic.parser import parse
 from formalimg.logic.prenex import complexity
-from formalimg.logic.syntax import Count, Formula, atoms, subformulas
+from formalimg.logic.syntax import Count, Formula, subformulas
 from formalimg.logic.verification import verify
 from formalimg.scenes.rules import AS_READ
 from formalimg.scenes.scene import Scene
@@ -60,18 +60,6 @@ def test_the_default_items_keep_them_too() -> None:
     assert {count.number for item in items for count in counts_of(item.spec.formula)} == {1, 2, 3, 4, 5, 6}
     assert len({item.prompt for item in items}) == len(items)
     assert_sound(items[:: tries(20, 1)])
-
-
-def test_no_two_objects_are_asked_for_in_one_place() -> None:
-    """Nothing that is in one row and in one column with a pan can be drawn beside it: "at most two" would be empty."""
-    for suite in ("knolling", "knolling-counts"):
-        for item in load(suite):
-            aligned = [
-                frozenset(atom.variables)
-                for atom in atoms(item.spec.formula)
-                if atom.predicate in ("AlignedHorizontally", "AlignedVertically")
-            ]
-            assert len(aligned) == len(set(aligned)), item.prompt
 
 
 def test_the_default_formulas_are_made_again_alike() -> None:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from formalimg import load
 from formalimg.benchmarks.cfworld.group_checks import find_comparison
 from formalimg.benchmarks.cfworld.items import builtin_groups, denominalised_items, items_of_groups, replace_nouns
 from formalimg.errors import FormalimgError
-from formalimg.types import Item
 from tests.support.sizes import only_in_full
 
 GROUPS = builtin_groups()
@@ -37,11 +33,6 @@ def test_laws_and_prompts_are_not_used_up_twice() -> None:
     assert max(Counter(group.law for group in GROUPS).values()) <= 2
     for name in ("factual", "implicit", "outcome", "described", "shows"):
         assert len({getattr(group, name) for group in GROUPS}) == len(GROUPS), name
-
-
-def test_openings_vary() -> None:
-    openings = Counter(" ".join(group.implicit.split()[:2]) for group in GROUPS)
-    assert openings.most_common(1)[0][1] <= len(GROUPS) // 3
 
 
 def test_each_gives_three_items_that_differ_as_they_should() -> None:
@@ -92,35 +83,6 @@ def test_a_noun_that_is_not_there_once_is_an_error() -> None:
     for outcome in ("Ice lies on the roof.", "Snow lies on Snow.", "Snowflakes fall."):
         with pytest.raises(FormalimgError, match="'Snow' exactly once"):
             replace_nouns(outcome, {"Snow": "Frozen crystals"})
-
-
-def test_each_version_differs_in_the_reworded_groups_only() -> None:
-    first, second, third = ({item.id: item for item in load("cf-world", version)} for version in ("@1", "@2", None))
-    assert first.keys() == second.keys() == third.keys()
-    for version, items in enumerate((first, second, third), 1):
-        assert {item.version for item in items.values()} == {str(version)}
-    assert _reworded(first, second) == {
-        "chemistry-009",
-        "chemistry-010",
-        "geography-013",
-        "sociology-013",
-        "sociology-026",
-    }
-    reworded = _reworded(second, third)
-    assert 39 <= len(reworded) <= 70
-    assert not any("?" in item.prompt for item in third.values() if item.spec.group in reworded)
-    for name in ("cf-world-rules", "cf-world-attributes"):
-        assert {item.version for item in load(name)} == {"1"}
-    versions = [[item.id for item in load("cf-world-denominalised", version)] for version in ("@1", "@2", "@3")]
-    assert versions[0] == versions[1] == versions[2]
-
-
-def _reworded(before: Mapping[str, Item[Any]], after: Mapping[str, Item[Any]]) -> set[str]:
-    return {
-        item.spec.group
-        for item in after.values()
-        if (item.prompt, item.spec) != (before[item.id].prompt, before[item.id].spec)
-    }
 
 
 def _target_nouns(group: str) -> dict[str, str]:
