@@ -12,11 +12,7 @@ from itertools import pairwise
 import pytest
 
 from formalimg.benchmarks.conceptmix.pools import PoolProfile, load_pools
-from formalimg.benchmarks.conceptmix.sampling import (
-    InfeasibleDrawError,
-    category_distribution,
-    draw_concepts,
-)
+from formalimg.benchmarks.conceptmix.sampling import InfeasibleDrawError, category_distribution, draw_concepts
 from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Category, Concept
 from formalimg.errors import FormalimgError
 from tests.benchmarks.conceptmix.brute_force import (
