@@ -73,7 +73,10 @@ SOUND = [
     ("cat | dog | duck | 1 right 2 | 1 behind 3", "The cat is to the right of the dog and also behind the duck."),
     ("2 cat | red car | 1 behind 2", "Two cats are sitting behind a car that is red."),
     (ROBOT, "A cubist painting of a tiny glass robot next to a cup."),
-    (ROBOT, "A tiny robot crafted entirely from glass stands next to a regular-sized cup, depicted in a Cubist style."),
+    (
+        ROBOT,
+        "A tiny robot crafted entirely from glass stands next to a regular-sized cup, depicted in a Cubist style.",
+    ),
     ("zebra | style graffiti", "The graffiti-style image features a zebra."),
     ("zebra | style ink", "A zebra drawn with ink."),
     ("zebra | style pop art", "In a pop-art style image, a zebra stands."),

@@ -56,7 +56,9 @@ def given(text: str) -> Given:
                 concepts.append(BoundConcept(Concept("object", item), place))
                 concepts += [BoundConcept(Concept(_CATEGORY_OF[word], word), place) for word in held]
     for relation in relations:
-        concepts.append(BoundConcept(Concept("spatial", relation.name), (relation.first or 0, relation.second or 0)))
+        concepts.append(
+            BoundConcept(Concept("spatial", relation.name), (relation.first or 0, relation.second or 0)),
+        )
     return Given(tuple(concepts), Binding(tuple(objects), style, tuple(relations)))
 
 
