@@ -20,6 +20,7 @@ from formalimg.errors import FormalimgError
 from formalimg.runs.reader import open_run
 from formalimg.stats.observations import Profile
 from tests.human_eval.counterfactual_runs import Scores, scored_item, scored_run
+from tests.support.values import not_none
 
 Sides: TypeAlias = Mapping[str, tuple[Sequence[float | None], Sequence[float | None]]]
 
@@ -88,8 +89,7 @@ def _diagnosed(
 
 def test_rules_by_hand(folders: dict[str, Path]) -> None:
     (found,) = _diagnosed(folders["rules"])
-    rules = found.rules
-    assert rules is not None
+    rules = not_none(found.rules)
     assert (rules.first.value, rules.second.value) == pytest.approx((0.8, 1 / 3))
     assert (rules.first.scored, rules.second.scored) == (3, 3)
     assert rules.difference == pytest.approx((-0.6 - 0.5) / 2)  # by rule, not by image
@@ -109,8 +109,7 @@ def test_pairs_by_hand(folders: dict[str, Path]) -> None:
 
 def test_names_gated_with_gated_and_ungated_with_ungated(folders: dict[str, Path]) -> None:
     (found,) = _diagnosed(folders["described"], folders["main"])
-    lexical = found.lexical
-    assert lexical is not None
+    lexical = not_none(found.lexical)
     ungated, gated = lexical.ungated, lexical.gated
     assert (ungated.first.value, ungated.second.value, ungated.difference) == pytest.approx((1.9 / 4, 2.4 / 4, 0.5 / 4))
     assert (ungated.groups, ungated.only_first, ungated.unscored) == (4, ("g5",), ())

@@ -31,6 +31,7 @@ from tests.human_eval.rated_runs import (
     small_study,
     take,
 )
+from tests.support.values import not_none
 
 ME = "rater-1"
 
@@ -48,13 +49,11 @@ def test_votes_have_the_last_answers_of_finished_tasks(tmp_path: Path) -> None:
     with small_study(tmp_path, "questions", concept_items(3, levels=1)) as study:
         with pytest.raises(FormalimgError, match="no rater has finished an image"):
             export_study(study.folder, tmp_path / "out")
-        task = study.next_task(ME)
-        assert task is not None
+        task = not_none(study.next_task(ME))
         for step, value in (("alignment", False), ("question 1", False), ("question 2", True), ("question 1", True)):
             study.answer(ME, task.id, step, value, 2)
         study.finish(ME, task.id)
-        begun = study.next_task(ME)
-        assert begun is not None
+        begun = not_none(study.next_task(ME))
         study.answer(ME, begun.id, "alignment", True, 2)
         done = export_study(study.folder, tmp_path / "out")  # while answers are taken
     assert (done.finished, done.unfinished) == (1, 2)

@@ -23,6 +23,7 @@ from formalimg.human_eval.study_builder import create_study
 from tests.human_eval.rated_runs import concept_items, formula_items, grounded_run, opened, rated_run, take
 from tests.support.command import formalimg
 from tests.support.hostile_databases import SCHEMAS, apply_edit, change_schema, corrupt, edits_of, tables_of
+from tests.support.values import not_none
 
 TIMES = int(os.environ.get("FORMALIMG_HOSTILE", "1"))
 SEED = int(os.environ.get("FORMALIMG_SEED", "16"))
@@ -151,7 +152,6 @@ def test_raters_are_shown_no_file_from_elsewhere(questions: Path, tmp_path: Path
         )
         database.commit()
     with open_study(home / "study") as study:
-        task = study.next_task("rater-2")
-        assert task is not None
+        task = not_none(study.next_task("rater-2"))
         with pytest.raises(FormalimgError, match=r"damaged|symbolic link"):
             study.image("rater-2", task.image)

@@ -8,6 +8,7 @@ from formalimg.benchmarks import registry
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.study_tables import StudyName, find_study
+from tests.support.values import not_none
 
 
 @pytest.mark.parametrize(
@@ -21,8 +22,7 @@ from formalimg.human_eval.agreement.study_tables import StudyName, find_study
     ],
 )
 def test_a_study_is_that_of_the_benchmark_that_has_it(name: StudyName, having: str) -> None:
-    own = suite(having).study(name)
-    assert own is not None
+    own = not_none(suite(having).study(name))
     assert find_study(name).make is own.make
     assert find_study(name, ["knolling", having]).make is own.make
     with_it = {suite(each).source for each in suite_names() if suite(each).study(name) is not None}

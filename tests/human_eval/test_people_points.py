@@ -20,6 +20,7 @@ from formalimg.human_eval.agreement.vote_study import study_likert
 from formalimg.runs.reader import StoredRun, open_run
 from formalimg.stats.intervals import clopper_pearson
 from tests.human_eval.voted_runs import JUDGED, voted_runs
+from tests.support.values import not_none
 
 GIVEN = {
     ("one", "a1"): "545",  # 14 of 15: passes
@@ -52,8 +53,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
 
 
 def test_most_ratings_of_four_or_more_pass_whatever_the_mean(runs: list[StoredRun]) -> None:
-    panel = study_likert(_points(), runs).whole
-    assert panel is not None
+    panel = not_none(study_likert(_points(), runs).whole)
     answers = {(case.run, case.item): (case.yes, case.votes, case.human) for case in panel.case_answers}
     assert answers["two", "b2"] == (2, 3, True), "3, 4 and 4: a mean below 4"
     assert answers["three", "b2"] == (0, 2, None)
@@ -72,8 +72,7 @@ def test_a_mean_of_four_passes_by_that_rule_and_missing_ratings_leave_it_open(ru
     ]
     assert passed["three", "b2"] is None
     assert passed["two", "b2"] is False
-    panel = found.whole
-    assert panel is not None
+    panel = not_none(found.whole)
     assert (panel.cases, panel.undecided, found.votes) == (8, 1, 23)
     # The judge misses a2 of one and finds b2 of two.
     assert panel.classified.confusion == (3, 1, 1, 2)
@@ -94,8 +93,7 @@ def test_a_mean_of_four_passes_by_that_rule_and_missing_ratings_leave_it_open(ru
 
 
 def test_alphas_of_the_points_by_hand(runs: list[StoredRun]) -> None:
-    found = study_likert(_points(), runs).points
-    assert found is not None
+    found = not_none(study_likert(_points(), runs).points)
     rows = [[int(mark) for mark in marks] for marks in GIVEN.values() if "-" not in marks]
     columns = list(zip(*rows, strict=True))
     of_raters = sum(variance(map(Fraction, column)) for column in columns)
@@ -151,8 +149,7 @@ def test_one_more_rating_than_usual_takes_nothing_away(runs: list[StoredRun]) ->
     for number, ((run, item), those) in enumerate(zip(images, marks, strict=True)):
         points += [LikertRating(run, item, 0, f"rater-{2 * number + at}", mark) for at, mark in enumerate(those)]
     points.append(LikertRating("two", "b2", 0, "zoe", 5))
-    found = study_likert(points, runs).points
-    assert found is not None
+    found = not_none(study_likert(points, runs).points)
     assert (found.cronbach.n, found.cronbach.left_out) == (8, 0)
     first, second, sums = (
         [*column] for column in zip(*((one, other, one + other) for one, other in marks), strict=True)
@@ -167,8 +164,7 @@ def test_an_image_that_everybody_rated_does_not_stand_for_all(runs: list[StoredR
     points = [LikertRating("one", "a1", 0, f"rater-{number}", 4) for number in range(6)]
     for number, (run, item) in enumerate(images[1:]):
         points += [LikertRating(run, item, 0, f"rater-{(number + at) % 6}", 1 + (number + at) % 5) for at in range(2)]
-    found = study_likert(points, runs).points
-    assert found is not None
+    found = not_none(study_likert(points, runs).points)
     assert not found.one_rater_per_column
     assert found.cronbach.n == 8
 
@@ -181,8 +177,7 @@ def test_the_same_item_by_several_models_is_not_independent(runs: list[StoredRun
         LikertRating(run, item, 0, "ann", 5 if passed != (item in ("a1", "b2")) else 1)
         for (run, item), passed in judged.items()
     ]
-    panel = study_likert(points, runs).whole
-    assert panel is not None
+    panel = not_none(study_likert(points, runs).whole)
     assert (panel.with_judge.equal, panel.with_judge.n) == (12, 18)
     assert panel.with_judge.interval is not None
     alone = clopper_pearson(4, 6)
@@ -192,8 +187,7 @@ def test_the_same_item_by_several_models_is_not_independent(runs: list[StoredRun
 
 
 def test_means_stay_between_one_and_five(runs: list[StoredRun]) -> None:
-    found = study_likert(_points({("one", "a1"): "111", ("one", "a2"): "555"}), runs).points
-    assert found is not None
+    found = not_none(study_likert(_points({("one", "a1"): "111", ("one", "a2"): "555"}), runs).points)
     assert {it.interval for it in found.means} == {(1, 5)}  # the normal interval reaches from -0.9 to 6.9
 
 
