@@ -1,4 +1,4 @@
-"""What the probes of CF-World tell, by hand: the same gate on both sides, and nothing dropped without a word."""
+"""Diagnosis of models by probes, and studies that few benchmarks have."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from formalimg.benchmarks import registry
 from formalimg.benchmarks.cfworld.diagnosis import Diagnosis, diagnose, diagnosis_text
+from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.cli.diagnose import diagnose_command
 from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.study_tables import StudyName, find_study
 from formalimg.runs.reader import open_run
 from formalimg.stats.observations import Profile
 from tests.human_eval.counterfactual_runs import Scores, scored_item, scored_run
@@ -226,3 +229,27 @@ def test_the_command_prints_and_writes(folders: dict[str, Path], tmp_path: Path)
         ("names", "gated", "3"),
         ("names", "ungated", "4"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "having"),
+    [
+        ("calibrate", "cf-world"),
+        ("diagnose", "cf-world"),
+        ("human scores", "cf-world"),
+        ("judge scores", "cf-world"),
+        ("captions", "conceptmix"),
+    ],
+)
+def test_a_study_is_that_of_the_benchmark_that_has_it(name: StudyName, having: str) -> None:
+    own = not_none(suite(having).study(name))
+    assert find_study(name).make is own.make
+    assert find_study(name, ["knolling", having]).make is own.make
+    with_it = {suite(each).source for each in suite_names() if suite(each).study(name) is not None}
+    assert with_it == {suite(having).source}
+
+
+def test_without_a_benchmark_there_is_no_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "FOLDERS", {"formal": ("knolling",)})
+    with pytest.raises(FormalimgError, match="no benchmark has a study of this kind: captions"):
+        find_study("captions")
