@@ -1,24 +1,31 @@
-"""The design table of `formalimg plan --power`: designs that detect a true difference, cheapest first."""
+"""The tables of `formalimg plan`: images for a wanted precision, and designs for a wanted power, with their costs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from formalimg.cli.plan_costs import PlanCosts
+from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.reports.tables.format import NOTHING
 from formalimg.reports.tables.model import Column, TableRow
 from formalimg.stats.planning import (
     Design,
     Goal,
+    images_for_width,
+    items_for_difference,
+    labels_for_width,
     plan_corrected_design,
     plan_judged_design,
     plan_labelled_design,
     power_of,
 )
-from formalimg.stats.variance_components import AnswerSpread, majority_labels
-from formalimg.types import Table
+from formalimg.stats.variance_components import DEFAULT_SPREAD, AnswerSpread, majority_labels
+from formalimg.types import Item, Table
+
+if TYPE_CHECKING:
+    from formalimg.types import ImageModel, Judge
 
 _IMAGES = (1, 4)
 _RATERS = (1, 3, 5)
@@ -26,6 +33,115 @@ _FEW_IMAGES, _FEW_RATERS = 100, 5  # A way to spend 500 ratings; the other is as
 _GOOD_CORRELATION = 0.5  # Of a judge that follows people closely; by yes and no, hardly any can do better than 0.6
 _WORTH = 0.95  # A judge beside people is recommended if the design then costs so much less
 _SIZES = 30  # How many numbers of judged items are compared for their cost
+
+
+class PlanCosts(NamedTuple):
+    """Prices in US dollars for images, verdicts and ratings, with the names of the model and judge."""
+
+    image: float | None  # of an image to make; None if unknown, 0 if no model is named
+    verdict: float | None  # of a verdict; the same
+    rating: float | None  # of a rating by a person; None if not given
+    parties: tuple[str, ...]  # the names of model and judge
+
+    @classmethod
+    def of(
+        cls, model: ImageModel | None, judge: Judge | None, items: Sequence[Item[Any]], rating: float | None
+    ) -> PlanCosts:
+        """Compute the prices of a model and a judge for the given items."""
+        from formalimg.models.base import Usage
+        from formalimg.models.pricing import price_of
+        from formalimg.runs.prepared_run import question_cost
+
+        image = 0.0 if model is None else price_of(model).cost(Usage(images=1))
+        verdict: float | None = 0.0
+        if judge is not None:
+            of_item = getattr(judge, "questions", lambda item: 0)
+            total = question_cost(judge, sum(of_item(item) for item in items))
+            verdict = None if total is None else total / len(items)
+        return cls(image, verdict, rating, tuple(party.name for party in (model, judge) if party is not None))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the prices of the model and judge are known."""
+        return self.image is not None and self.verdict is not None
+
+    def text(self, images: int) -> str:
+        """Return the formatted total cost of the given number of images with verdicts."""
+        if self.image is None or self.verdict is None:
+            return "unknown"
+        return f"${images * (self.image + self.verdict):,.2f}"
+
+    def design_text(self, design: Design) -> str:
+        """Return the formatted cost of a design, with a plus sign if the price of ratings is unknown."""
+        if self.image is None or self.verdict is None:
+            return "unknown"
+        dollars = design.total_images * (self.image + self.verdict * design.has_judge)
+        dollars += design.ratings * (self.rating or 0.0)
+        return f"${dollars:,.2f}" + ("+" if design.ratings and self.rating is None else "")
+
+    def rank(self, design: Design) -> float:
+        """Return the sort key of a design, which is its cost with substitutes for unknown prices.
+
+        An unpriced rating costs as much as an image with its verdict, and an unpriced image as much as a rating. If no
+        prices are known, both cost 1.
+        """
+        image, verdict, rating = self.image, self.verdict, self.rating
+        if not self.parties or image is None or verdict is None:
+            image, verdict = (1.0 if rating is None else rating), 0.0
+        if rating is None:
+            rating = image + verdict or 1.0
+        return design.total_images * (image + verdict * design.has_judge) + design.ratings * rating
+
+
+def interval_table(suite: str, items: Sequence[Item[Any]], width: float, cost: PlanCosts, *, labels: bool) -> Table:
+    """Return a table of the images and labels needed for intervals of the given half width."""
+    suite_info = suite_of(suite)
+    counts = Counter(item.level for item in items)
+    number, available = len(counts), min(counts.values())
+
+    def row(title: str, per_level: int, labelled: str = NOTHING) -> TableRow:
+        images = per_level * number
+        fits = "" if per_level <= available else f"only {available:,} items"
+        priced = (cost.text(images),) if cost.parties else ()
+        return TableRow((title, per_level, images, *((labelled,) if labels else ()), *priced, fits))
+
+    single = images_for_width(width)
+    whole = ceil(single / number)
+    discordant = DEFAULT_SPREAD.judge.difference_variance()
+    pairs = ceil(items_for_difference(width, discordant=discordant) / number)
+    power = power_of(Design(pairs * number), Goal(width), DEFAULT_SPREAD)
+    rows = [
+        row(f"rate of one {suite_info.level}", single),
+        row("Overall", whole),
+        row("difference of two models", pairs),
+    ]
+    if labels:
+        cells = {(level, passed): count // 2 for level, count in counts.items() for passed in (True, False)}
+        needed = labels_for_width({cell: count for cell, count in cells.items() if count}, width)
+        rows.append(
+            row("Overall, corrected by labels", available, "not enough images" if needed is None else f"{needed:,}")
+        )
+    columns = (
+        Column(f"±{100 * width:g} points, 95 %"),
+        Column(f"images per {suite_info.level}", "count"),
+        Column("images", "count"),
+        *((Column("labels", align="right"),) if labels else ()),
+        *((Column("about", align="right"),) if cost.parties else ()),
+        Column(""),
+    )
+    notes = [
+        f"{number} levels of {available:,} items. Rates are taken to be 50 %; where they are not, fewer images do.",
+        f"Two models, on the same items, are taken to differ on {100 * discordant:.0f} % of them. Where they are "
+        f"{100 * width:g} points apart, such an interval shows it with power {power:.2f} only: for more, "
+        f"`--power 0.8 --difference {100 * width:g}`.",
+    ]
+    if labels:
+        notes.append("Labels: all images of the suite judged, and the judge taken to be wrong on one in five.")
+    if cost.parties:
+        advice = "" if cost.is_known else "; give the price with --price"
+        notes.append(f"Costs of {' and '.join(cost.parties)}{advice}.")
+    notes.append("G alone takes fewer: `formalimg run --adaptive` stops as soon as it is clear.")
+    return Table("plan", f"{suite_info.title}: images for ±{100 * width:g} points", columns, tuple(rows), tuple(notes))
 
 
 class PlannedSuite(NamedTuple):
@@ -55,7 +171,7 @@ def design_table(
     rows = tuple(
         TableRow(
             (
-                _decided_by(design),
+                _decision_source(design),
                 design.items,
                 design.images,
                 str(design.raters) if design.labelled else NOTHING,
@@ -109,7 +225,7 @@ def _cheapest_corrected(
     return min((design for design in designs if design is not None), key=costs.rank, default=None)
 
 
-def _decided_by(design: Design) -> str:
+def _decision_source(design: Design) -> str:
     if not design.labelled:
         return "judge alone"
     return "judge + labels" if design.has_judge else "people alone"
@@ -135,7 +251,7 @@ def _recommendation(suite: PlannedSuite, designs: list[Design], costs: PlanCosts
     design = by_people[0] if costs.rank(by_people[0]) < _WORTH * costs.rank(plain) else plain
     labels = f"{design.labelled:,} of them labelled, " if design.has_judge else ""
     return (
-        f"Recommended: {_decided_by(design)}, {design.items:,} items, {labels}{design.images} "
+        f"Recommended: {_decision_source(design)}, {design.items:,} items, {labels}{design.images} "
         f"image{'s' * (design.images > 1)} per item and {design.raters} rater{'s' * (design.raters > 1)} per image. "
         "The judge alone finds its own difference, which people may see otherwise."
     )
