@@ -12,7 +12,7 @@ from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
 from formalimg.benchmarks.conceptmix.words import noun_forms, plural_of
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.scene import DrawnScene
-from formalimg.drawing.truth import DrawnConcept, concept_holds, concept_is_clear, size_items
+from formalimg.drawing.truth import DrawnConcept, concept_holds, is_clear_concept, size_items
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import Followed, NoValidAnswer, PublishedJudge, WordAnswer, attach_image, total_cost
@@ -20,7 +20,7 @@ from formalimg.judges.factory import open_chat, open_published_chat, require_cha
 from formalimg.judges.preflight import BOTTLE, BOTTLE_AND_FORK, FORK, KnownDrawing, bottle_and_fork
 from formalimg.judges.question_judge import REQUESTS, AskedQuestion, YesNoJudge, combine_answers
 from formalimg.models.base import Message
-from formalimg.models.builtin.drawn_world import DrawnWorld, Meaning, MisreadRates, WorldNoun
+from formalimg.models.builtin.complete_scene import DrawnWorld, Meaning, MisreadRates, WorldNoun
 from formalimg.types import ChatModel, Item, Judge, Part, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def judge_drawn(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
             return Unscored("not understood", str(error))
         reason = _describe_objects(requested, drawn)
         parts.append(Part(concept.question, concept.category, float(holds), about=(concept.value,), reason=reason))
-        if not concept_is_clear(requested, drawn):
+        if not is_clear_concept(requested, drawn):
             unclear.append(concept.question)
     return Verdict(all(part.score == 1 for part in parts), tuple(parts), {"unclear": unclear} if unclear else {})
 
