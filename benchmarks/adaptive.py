@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.reports.reference import reference_rows
+from formalimg.reports.published import reference_rows
 from formalimg.stats.intervals import EffectiveCount
 from formalimg.stats.sequential import AdaptiveDesign, look_sizes, passes_to_cross
 from formalimg.stats.sequential_pairs import PairedDesign, PairedTest

@@ -22,11 +22,10 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.study import open_study
 from formalimg.reports.figures.svg import element, fit_text
 from formalimg.reports.results.result import Evaluation
-from formalimg.reports.sharing import model_cards
-from formalimg.reports.sharing.hub import data_card
+from formalimg.reports.sharing import cards
+from formalimg.reports.sharing.cards import data_card
 from formalimg.reports.tables.html import render_html
-from formalimg.reports.tables.latex import latex_escape, render_latex
-from formalimg.reports.tables.markdown import markdown_code, markdown_escape, render_markdown
+from formalimg.reports.tables.markup import latex_escape, markdown_code, markdown_escape, render_latex, render_markdown
 from formalimg.reports.tables.model import Column, TableRow
 from formalimg.runs.manifest import Identity, read_manifest, write_manifest
 from formalimg.runs.reader import open_run
@@ -297,7 +296,7 @@ def test_a_command_that_reproduces_a_run_is_one_command_with_its_names_or_is_not
     def no_items(suite: str) -> None:
         raise FormalimgError(f"{suite} has no items")
 
-    monkeypatch.setattr(model_cards, "load", no_items)  # which takes longer than all else
+    monkeypatch.setattr(cards, "load", no_items)  # which takes longer than all else
     folder = home / "worlds"
     manifest = read_manifest(folder)
     commands = 0
@@ -306,7 +305,7 @@ def test_a_command_that_reproduces_a_run_is_one_command_with_its_names_or_is_not
             party = Identity(name, {})
             write_manifest(replace(manifest, model=party, judge=party, condition=name), folder)
             with closing(open_run(folder)) as run:
-                found = model_cards.reproduction(run)
+                found = cards.reproduction(run)
             assert [*map(terminal_escapes, found.commands)] == [[]] * len(found.commands)
             if not found.commands:
                 assert terminal_escapes(name.replace("\n", "\r").replace("\t", "\r"))

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from formalimg.logic.parser import parse
     from formalimg.logic.prenex import clauses, complexity
     from formalimg.logic.verification import Verification, verify
-    from formalimg.reports.results.failures import Failure, Failures
-    from formalimg.reports.results.result import Evaluation
+    from formalimg.reports.results.result import Evaluation, Failure, Failures
     from formalimg.rewards.reward_functions import reward
     from formalimg.scenes.objects import Box, SceneError, SceneObject
     from formalimg.scenes.scene import Scene

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from formalimg.judges.preflight import KnownDrawing
     from formalimg.models.base import ImageRequest, ImageResult, Message, Reply
     from formalimg.reports.comparison_model import HowCounted, SeenRun
-    from formalimg.reports.run_export import ExportedRun
+    from formalimg.reports.published import ExportedRun
     from formalimg.reports.tables.model import Column, Placement, TableRow
     from formalimg.runs.database import PlannedItem, RunCost
     from formalimg.runs.manifest import RunManifest

@@ -19,6 +19,7 @@ from formalimg.human_eval.records import read_study
 from formalimg.human_eval.study import RatingTask, open_study
 from formalimg.human_eval.study_builder import create_study
 from formalimg.human_eval.study_export import export_study
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import (
     SEEN,
     concept_items,
@@ -30,7 +31,6 @@ from tests.human_eval.rated_runs import (
     small_study,
     take,
 )
-from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 
 ME = "rater-1"
 

@@ -111,7 +111,7 @@ def test_the_same_text_may_match_two_strings() -> None:
 def test_any_text_has_a_distance_from_0_to_1(texts: list[str], wanted: str) -> None:
     match = match_texts([wanted], lines(*texts)).matches[0]
     assert 0 <= match.distance <= 1
-    assert match.distance < 1 or not match.is_near
+    assert match.distance < 1 or match.score < 0.5
 
 
 @given(st.text(min_size=1, max_size=30))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, field_validator
 
 from formalimg._util.strict_json import loads_strict
-from formalimg.benchmarks.cfworld.score_files import _score_or_reason
+from formalimg.benchmarks.cfworld.result_files import _score_or_reason
 from formalimg.models.base import Answered, Completion, Failed, ImageRequest, Message, Unanswered
 from formalimg.models.builtin.baselines import compose_layout
 from formalimg.models.provider_models import build_chat_model

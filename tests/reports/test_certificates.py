@@ -11,9 +11,9 @@ import pytest
 
 from formalimg.judges.certificates.certificate import AnswerCounts, InvarianceCounts, JudgeCertificate
 from formalimg.judges.observations import served_models
-from formalimg.reports.certificate_tables import certificate_table
 from formalimg.reports.comparison import compare
 from formalimg.reports.findings import list_claims
+from formalimg.reports.judge_tables import certificate_table
 from formalimg.reports.tables.model import number_in
 from formalimg.runs.reader import open_run
 from formalimg.stats.judge_error import RoganGladen, rogan_gladen

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from formalimg.benchmarks.conceptmix.pools import PoolProfile
 from formalimg.errors import FormalimgError
 from formalimg.reports.comparison import compare
-from formalimg.reports.reference import reference_rows
+from formalimg.reports.published import reference_rows
 from formalimg.reports.tables.format import cell_text, notes_of
 from formalimg.reports.tables.model import Column, Number
 from formalimg.runs.database import PlannedItem

@@ -16,8 +16,8 @@ from formalimg.reports.comparison import compare
 from formalimg.reports.notes import main_remarks
 from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import open_run
-from tests.human_eval_agreement.counterfactual_runs import scored_item as planned_item
-from tests.human_eval_agreement.counterfactual_runs import scored_run as run_with_blanks
+from tests.human_eval.counterfactual_runs import scored_item as planned_item
+from tests.human_eval.counterfactual_runs import scored_run as run_with_blanks
 from tests.reports.counterfactual_runs import groups_of, judge_by, scored_item, scored_run
 from tests.reports.drawn_runs import DrawnRun, plain_run
 from tests.reports.test_counterfactual_tables import figures, table

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -21,11 +22,12 @@ from formalimg.reports.comparison_model import Comparison
 from formalimg.reports.formats import Format
 from formalimg.reports.notes import main_caption, main_remarks
 from formalimg.reports.page import main_table_html
-from formalimg.reports.reference import reference_rows
+from formalimg.reports.published import reference_rows
 from formalimg.reports.report import render, terminal_text, write_html
 from formalimg.reports.tables.model import Number, number_in
 from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import StoredRun, open_run
+from formalimg.stats.summary import PointEstimates
 from formalimg.types import Item, Table
 from tests.reports.counterfactual_runs import Scores, groups_of, judge_by, scored_item, scored_run
 from tests.reports.drawn_runs import plain_run
@@ -81,15 +83,24 @@ L2 = [1, 0, (3 + 7.5) / 26, 1, 1, 1, 1, 0]
 L3 = [1, 0, 1, 1, 1, 1]
 
 
+def level_value(level: int, values: PointEstimates) -> float | None:
+    return values.levels.get(level)
+
+
+def band_value(band: str, values: PointEstimates) -> float | None:
+    return values.bands.get(band)
+
+
 def test_bounds_of_means_count_what_is_missing_as_0_or_1(comparison: Comparison) -> None:
     (row,) = comparison.sections[0].rows
-    bounds = [row.level_bounds(level) for level in (1, 2, 3)]
+    bounds = [row.bounds_of(partial(level_value, level)) for level in (1, 2, 3)]
     scores: list[list[float]] = [[*L1], [*L2], [*L3]]
     expected = [(sum(those), len(those), many) for those, many in zip(scores, (10, 10, 8), strict=True)]
     worst, best = ([(total + add * (many - n)) / many for total, n, many in expected] for add in (0, 1))
     assert bounds == [pytest.approx(pair) for pair in zip(worst, best, strict=True)]
-    assert row.band_bounds("PRR") == pytest.approx((worst[1] / best[0] ** 0.5, best[1] / worst[0] ** 0.5))
-    assert row.band_bounds("RRR") == pytest.approx((worst[2] / best[1] ** 0.5, best[2] / worst[1] ** 0.5))
+    prr, rrr = (row.bounds_of(partial(band_value, band)) for band in ("PRR", "RRR"))
+    assert prr == pytest.approx((worst[1] / best[0] ** 0.5, best[1] / worst[0] ** 0.5))
+    assert rrr == pytest.approx((worst[2] / best[1] ** 0.5, best[2] / worst[1] ** 0.5))
     raw = figures(table(comparison, "raw and gated"), "lab/one_a", "L1")[1]
     assert raw.bounds == pytest.approx((worst[0], best[0])), "detailed tables have bounds too"
 

@@ -19,7 +19,7 @@ from formalimg.judges.scene_judge import LayoutJudge
 from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused, Unanswered
 from formalimg.models.builtin.planner import ChatPlanner, SolverPlanner
 from formalimg.models.folder.folder_model import open_folder
-from formalimg.reports.run_export import export_run
+from formalimg.reports.published import export_run
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
 from formalimg.runs.reader import StoredRun, open_run

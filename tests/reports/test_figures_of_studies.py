@@ -38,9 +38,9 @@ from formalimg.runs.reader import open_run
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.stats.correlation import pearson
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_item, concept_run
-from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
-from tests.human_eval_agreement.voted_runs import ITEMS, JUDGED, voted_runs
+from tests.human_eval.concept_runs import PlannedJudge, concept_item, concept_run
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
+from tests.human_eval.voted_runs import ITEMS, JUDGED, voted_runs
 from tests.reports.figures_read import SVG, TAGS, axis, figures, marks, parsed, place, words
 
 HOSTILE = '<script>alert(1)</script> "x" \x00 ]]>'

@@ -15,7 +15,7 @@ from formalimg.reports.figures.svg import Figure
 from formalimg.runs.execution import judge_run
 from formalimg.runs.reader import open_run
 from formalimg.types import Item, RunRecord, Unscored, Verdict
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_item, concept_run
+from tests.human_eval.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.reports import concept_runs as answered
 from tests.reports.counterfactual_runs import groups_of, judge_by, scored_run
 from tests.reports.drawn_runs import DrawnRun, Fates, plain_run

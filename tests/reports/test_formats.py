@@ -18,7 +18,7 @@ from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Comparison
 from formalimg.reports.formats import Format
 from formalimg.reports.report import render, terminal_text
-from formalimg.reports.tables.latex import latex_escape as escaped
+from formalimg.reports.tables.markup import latex_escape as escaped
 from tests.reports.drawn_runs import Fates, plain_run
 
 FATES: Fates = {

@@ -15,8 +15,8 @@ from formalimg.human_eval.agreement.rating_files import Vote
 from formalimg.human_eval.agreement.vote_study import study_votes
 from formalimg.reports.comparison import compare
 from formalimg.reports.report import render
-from formalimg.reports.tables.latex import latex_escape as escaped
-from formalimg.reports.tables.latex import latex_row as table_row
+from formalimg.reports.tables.markup import latex_escape as escaped
+from formalimg.reports.tables.markup import latex_row as table_row
 from formalimg.runs.reader import open_run
 from tests.reports.concept_runs import concept_item, concept_run
 from tests.reports.counterfactual_runs import groups_of, judge_by, scored_run

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import formalimg
 from formalimg.cli.commands import app
 from formalimg.reports.comparison import compare
-from formalimg.reports.sharing.model_cards import model_card, plain_caption, reproduction
+from formalimg.reports.sharing.cards import model_card, plain_caption, reproduction
 from formalimg.runs.reader import open_run
 from tests.support.command import formalimg as command
 from tests.support.sizes import tries

@@ -11,7 +11,7 @@ import pytest
 
 from formalimg._util.text import csv_cell, read_csv_cell, visible
 from formalimg.human_eval.agreement.rating_files import read_votes
-from formalimg.reports.tables.data_formats import csv_text
+from formalimg.reports.tables.format import csv_text
 from formalimg.reports.tables.model import Column, TableRow
 from formalimg.reports.tables.terminal import render_terminal, terminal_plain_text
 from formalimg.types import Table

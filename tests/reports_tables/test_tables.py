@@ -11,11 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.reports.tables.data_formats import csv_rows, csv_text, json_table
-from formalimg.reports.tables.format import BOUNDS_NOTE, cell_text, format_interval, format_value, notes_of
+from formalimg.reports.tables.format import (
+    BOUNDS_NOTE,
+    cell_text,
+    csv_rows,
+    csv_text,
+    format_interval,
+    format_value,
+    json_table,
+    notes_of,
+)
 from formalimg.reports.tables.html import render_html
-from formalimg.reports.tables.latex import render_latex
-from formalimg.reports.tables.markdown import render_markdown
+from formalimg.reports.tables.markup import render_latex, render_markdown
 from formalimg.reports.tables.model import Cell, Column, ColumnType, Number, TableRow
 from formalimg.reports.tables.terminal import render_terminal, terminal_plain_text
 from formalimg.stats.observations import Interval, Rate

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from formalimg.benchmarks.registry import suite
-from formalimg.reports.reference import reference_rows
+from formalimg.reports.published import reference_rows
 from formalimg.stats.observations import Observation
 from formalimg.stats.summary import generalizability, summarize
 

@@ -21,7 +21,7 @@ from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
 from formalimg.runs.queries import ImageFilter
 from formalimg.runs.reader import open_run
-from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
 from tests.web.sites import Eye, change, concept_items, concept_run, image, visitor
 
 

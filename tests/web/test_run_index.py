@@ -16,7 +16,7 @@ from formalimg.web.viewer import index as indexing
 from formalimg.web.viewer.index import RunIndex
 from formalimg.web.viewer.site import Site
 from formalimg.web.viewer.summaries import RunSummary, summarize_run
-from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
 from tests.web.sites import Eye, change, concept_run, visitor
 
 

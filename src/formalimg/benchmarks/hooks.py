@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import Comparison, HowCounted, Section
     from formalimg.reports.figures.svg import Figure
-    from formalimg.reports.reference import Published, ReferenceRow
+    from formalimg.reports.published import Published, ReferenceRow
     from formalimg.reports.run_numbers import RunImages, RunNumbers
     from formalimg.rewards.tasks import OwnQuestion
     from formalimg.scenes.scene import Scene

@@ -31,7 +31,7 @@ def card_command(
 
     from formalimg._util.io import atomic_write_text
     from formalimg.human_eval.agreement.rated_images import find_judge
-    from formalimg.reports.sharing.model_cards import model_card
+    from formalimg.reports.sharing.cards import model_card
     from formalimg.runs.reader import open_run
 
     folder = figures if figures is not None or out is None else out.parent / "figures"

@@ -241,7 +241,7 @@ def _export_suite(
 
 def _export_run(run: Path, out: Path, name: str | None, judge: str | None) -> None:
     from formalimg.cli.output import open_runs
-    from formalimg.reports.run_export import export_run
+    from formalimg.reports.published import export_run
     from formalimg.reports.tables.format import join_names
 
     called = name or run.resolve().name

@@ -22,7 +22,7 @@ def push_command(
     Needs formalimg[hf] and a token (HF_TOKEN, or `hf auth login`). Pushing again replaces what was there.
     """
     from formalimg.reports.sharing.bundle_format import digest_text  # here, so that other commands start faster
-    from formalimg.reports.sharing.hub import push_run
+    from formalimg.reports.sharing.cards import push_run
     from formalimg.reports.tables.format import count_noun
 
     done = push_run(run, to, f"formalimg {__version__}", images=images, private=private, licence=licence)

@@ -170,7 +170,7 @@ def _print_markdown(scores: Scores) -> None:
 
 
 def _print_csv(scores: Scores) -> None:
-    from formalimg.reports.tables.data_formats import csv_text
+    from formalimg.reports.tables.format import csv_text
 
     columns = ("image", "prompt", "form", "passed", "score", "reason", "item")
     print_data(csv_text(columns, ({name: getattr(one, name) for name in columns} for one in scores)))

@@ -75,7 +75,7 @@ def _draw_witness(item: Item[Any], name: str, image: Path) -> None:
 
 
 def _asked(item: Item[Any]) -> tuple[int, str, str]:
-    return item.level, item.prompt, suite_of(item.suite).form.asked_text(item.spec)
+    return item.level, item.prompt, suite_of(item.suite).form.canonical_text(item.spec)
 
 
 def _find_in_run(name: str, folder: Path) -> Item[Any]:

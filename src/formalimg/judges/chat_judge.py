@@ -198,7 +198,6 @@ class PublishedJudge(PromptedChat):
     async def _ask(
         self, messages: Sequence[Message], answer_type: type[PublishedAnswerType]
     ) -> Answered[PublishedAnswerType] | NoValidAnswer:
-        """Query the chat model and return its answer, or `NoValidAnswer` if there is none."""
         reply = await self._chat.ask(messages, answer_type)
         return reply if isinstance(reply, Answered) else self._no_answer(reply, (reply.raw,), reply.cost)
 
@@ -236,7 +235,6 @@ class WordAnswer(TextAnswer):
         return cls(text=text)
 
     def is_yes(self, *, as_code: bool) -> bool:
-        """Return whether the answer is yes."""
         return "Yes" in self.text if as_code else _YES.match(self.text) is not None
 
 

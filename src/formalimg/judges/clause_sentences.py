@@ -26,13 +26,6 @@ _ALTERNATIVES = ("color", "material", "shape")
 """Attributes of which an object has only one, so that another word says that the first is wrong."""
 
 
-class DefiniteObject(NamedTuple):
-    """A phrase that identifies one object of the scene, with "is" or "are" as its verb."""
-
-    text: str
-    verb: str
-
-
 @dataclass(frozen=True)
 class ScenePhrases:
     """Builds English phrases for the objects of a scene."""
@@ -51,22 +44,18 @@ class ScenePhrases:
         measure = self.lexicon.nouns[label].measure
         return " ".join(filter(None, [measure, self.bare(label, adjectives)]))
 
-    def definite(self, number: int) -> DefiniteObject | None:
-        """Return an unambiguous phrase such as "the cup" or "the blue cup", or None if there is none."""
+    def definite(self, number: int) -> tuple[str, str] | None:
+        """Return an unambiguous phrase such as "the blue cup" and its verb, "is" or "are", or None if there is none."""
         obj = self.scene.objects[number]
         if obj.label not in self.lexicon.nouns:
             return None
         noun, verb = self.bare(obj.label), "are" if self.lexicon.nouns[obj.label].many else "is"
         colors = [same.color for same in self.scene.objects if same.label == obj.label]
         if len(colors) == 1:
-            return DefiniteObject(f"the {noun}", verb)
+            return f"the {noun}", verb
         if obj.color in (None, NO_WORD) or colors.count(obj.color) > 1:
             return None
-        return DefiniteObject(f"the {obj.color} {noun}", verb)
-
-    def can_say(self, atom: Atom) -> bool:
-        """Return whether the lexicon has a phrase for the atom."""
-        return self.lexicon.has_phrase(atom)
+        return f"the {obj.color} {noun}", verb
 
     def before(self, atom: Atom) -> str:
         """Return an attribute in the form that precedes a noun, or an empty string if it has none."""
@@ -93,7 +82,9 @@ class ScenePhrases:
         """Return an object's actual and expected attribute, such as "blue, not red", or an empty string."""
         match atom.arguments:
             case (_, Value(word)):
-                kind = ATTRIBUTE_PREDICATES.get(atom.predicate) or self._attribute_kind(word)
+                words = {} if self.vocabulary is None else self.vocabulary.words
+                kinds = [kind for kind in ATTRIBUTE_KINDS if word in words.get(kind, ())]
+                kind = ATTRIBUTE_PREDICATES.get(atom.predicate) or (kinds[0] if len(kinds) == 1 else "")
                 values = self.scene.objects[number].values(kind) if kind in _ALTERNATIVES else []
                 expected = self.before(atom)
                 if len(values) == 1 and values[0] not in (word, NO_WORD) and expected:
@@ -101,15 +92,10 @@ class ScenePhrases:
                     return f"{actual}, not {expected}" if actual else ""
         return ""
 
-    def _attribute_kind(self, word: str) -> str:
-        """Return the attribute kind of a word, or an empty string if it is ambiguous or unknown."""
-        words = {} if self.vocabulary is None else self.vocabulary.words
-        kinds = [kind for kind in ATTRIBUTE_KINDS if word in words.get(kind, ())]
-        return kinds[0] if len(kinds) == 1 else ""
-
     def counted(self, count: Count, number: int, binding: Mapping[str, int]) -> str:
         """Return a phrase for the number of objects found and needed, or an empty string if it cannot be worded."""
         parts = count.body.parts if isinstance(count.body, And) else (count.body,)
+        can_say = self.lexicon.has_phrase
         labels, adjectives, places = [], [], []
         for part in parts:
             match part:
@@ -117,13 +103,13 @@ class ScenePhrases:
                     labels.append(word)
                 case Atom(_, (variable, Value())) if variable == count.variable and self.before(part):
                     adjectives.append(part)
-                case Atom(_, (variable,)) if variable == count.variable and self.can_say(part):
+                case Atom(_, (variable,)) if variable == count.variable and can_say(part):
                     places.append(self.predicate(part))
-                case Atom(_, (variable, Variable(name))) if variable == count.variable and self.can_say(part):
+                case Atom(_, (variable, Variable(name))) if variable == count.variable and can_say(part):
                     target = self.definite(binding[name]) if name in binding else None
                     if target is None:
                         return ""
-                    places.append(f"{self.predicate(part)} {target.text}")
+                    places.append(f"{self.predicate(part)} {target[0]}")
                 case _:
                     return ""
         if len(labels) != 1:
@@ -132,16 +118,15 @@ class ScenePhrases:
         allowed = "none" if maximum == 0 else f"at most {maximum}"
         needed = f"{'at least ' if maximum is None else ''}{least} needed" if least else f"{allowed} allowed"
         location = f" {' and '.join(places)}" if places else ""
-        return f"{self._amount(number, labels[0], adjectives)} found{location}, {needed}"
-
-    def _amount(self, number: int, label: str, adjectives: Sequence[Atom]) -> str:
-        noun = self.lexicon.nouns[label]
+        noun = self.lexicon.nouns[labels[0]]
         if number == 0:
-            return f"no {self.bare(label, adjectives)}"
-        if number == 1:
-            return f"1 {self.one(label, adjectives)}"
-        text = " ".join([*map(self.before, adjectives), noun.plural])
-        return f"{number} {text}" if noun.measure is None else f"{number} {plural_measure(noun.measure)} {text}"
+            amount = f"no {self.bare(labels[0], adjectives)}"
+        elif number == 1:
+            amount = f"1 {self.one(labels[0], adjectives)}"
+        else:
+            measure = plural_measure(noun.measure) if noun.measure else None
+            amount = " ".join(filter(None, [str(number), measure, *map(self.before, adjectives), noun.plural]))
+        return f"{amount} found{location}, {needed}"
 
 
 # --- sentences
@@ -217,7 +202,11 @@ class JudgedScene:
         clause = self.clauses[number]
         if clause is None or not self._is_readable(clause):
             return ()
-        absent = [self._absent(name) for name in (*clause.rules, *clause.variables) if name in self._missing]
+        absent = [
+            self._absence(name)
+            for name in (*clause.rules, *clause.variables)
+            if name in self._classes and not self._candidates(name)
+        ]
         if absent:
             return tuple(dict.fromkeys(absent))
         failed = [clause]
@@ -240,7 +229,6 @@ class JudgedScene:
 
     @cached_property
     def _classes(self) -> dict[str, str]:
-        """The class of each variable, as stated by the clauses."""
         classes: dict[str, str] = {}
         for clause in filter(None, self.clauses):
             stated = [clause.claim] if clause.positive and isinstance(clause.claim, Atom) else []
@@ -258,11 +246,6 @@ class JudgedScene:
             for clause in filter(None, self.clauses)
             for name in clause.rules
         }
-
-    @cached_property
-    def _missing(self) -> set[str]:
-        """The variables that no object in the scene can be bound to."""
-        return {name for name in self._classes if not self._candidates(name)}
 
     @cached_property
     def _binding(self) -> dict[str, int]:
@@ -326,8 +309,7 @@ class JudgedScene:
 
     # --- sentences
 
-    def _absent(self, name: str) -> SceneSentence:
-        """Build the sentence for a variable without any matching object."""
+    def _absence(self, name: str) -> SceneSentence:
         objects = list(members(self.phrases.scene.having("Is", self._classes[name])))
         adjectives = self._rules.get(name, ()) if objects else ()
         return SceneSentence(f"no {self.phrases.bare(self._classes[name], adjectives)} found", frozenset(objects))
@@ -349,7 +331,7 @@ class JudgedScene:
             return None  # a rule about more than objects of a class with some attributes
         if claim.predicate == DISTINCT:
             return self._only_one(claim)
-        if not self.phrases.can_say(claim):
+        if not self.phrases.lexicon.has_phrase(claim):
             return None
         if not positive:
             return self._unwanted(claim)
@@ -362,19 +344,17 @@ class JudgedScene:
         return SceneSentence(f"only one {self._noun(claim.variables[0])} found", frozenset(candidates))
 
     def _noun(self, name: str) -> str:
-        """Return the noun for an object that the variable can be bound to."""
         return self.phrases.one(self._classes[name], self._rules.get(name, ()))
 
     def _unwanted(self, claim: Atom) -> SceneSentence | None:
-        """Build the sentence for an object with an unwanted property, or return None if it would be ambiguous."""
         objects = [self._binding[name] for name in claim.variables]
         if not self._is_true(claim, objects) or any(len(self._candidates(name)) > 1 for name in claim.variables):
             return None
         subject, *targets = [self.phrases.definite(obj) for obj in objects]
         if subject is None or None in targets:
             return None
-        target = "".join(f" {phrase.text}" for phrase in targets if phrase is not None)
-        text = f"{subject.text} {subject.verb} {self.phrases.predicate(claim)}{target}, and should not be"
+        target = "".join(f" {phrase[0]}" for phrase in targets if phrase is not None)
+        text = f"{subject[0]} {subject[1]} {self.phrases.predicate(claim)}{target}, and should not be"
         return SceneSentence(text, frozenset(objects))
 
     def _property(self, claim: Atom) -> SceneSentence | None:
@@ -391,7 +371,7 @@ class JudgedScene:
         subject = self.phrases.definite(obj)
         if subject is None or obj not in wrong:
             return None
-        text = f"{subject.text} {subject.verb} {self.phrases.contrast(claim, obj) or f'not {phrase}'}"
+        text = f"{subject[0]} {subject[1]} {self.phrases.contrast(claim, obj) or f'not {phrase}'}"
         return SceneSentence(text, frozenset([obj]))
 
     def _together(self, name: str) -> SceneSentence | None:
@@ -400,7 +380,7 @@ class JudgedScene:
             clause.claim for clause in self._readable if clause.positive and clause.variables == (name,)
         )
         atoms = [claim for claim in claims if isinstance(claim, Atom) and claim.predicate != "Is"]
-        if len(atoms) < 2 or not all(self.phrases.can_say(atom) for atom in atoms):
+        if len(atoms) < 2 or not all(self.phrases.lexicon.has_phrase(atom) for atom in atoms):
             return None
         if any(all(self._is_true(atom, [obj]) for atom in atoms) for obj in self._candidates(name)):
             return None
@@ -409,7 +389,6 @@ class JudgedScene:
         return SceneSentence(text, frozenset([self._binding[name]]))
 
     def _relation(self, claim: Atom) -> SceneSentence | None:
-        """Build the sentence for a failed relation between two objects, or return None."""
         first, second = claim.variables
         firsts, seconds, phrase = self._candidates(first), self._candidates(second), self.phrases.predicate(claim)
         objects = (self._binding[first], self._binding[second])
@@ -424,23 +403,23 @@ class JudgedScene:
             several = frozenset((*firsts, *seconds))
             if len(firsts) > 1:
                 determiner = "another" if firsts == seconds else "any"
-                noun = f"{determiner} {self._noun(second)}" if len(seconds) > 1 else target.text if target else ""
+                noun = f"{determiner} {self._noun(second)}" if len(seconds) > 1 else target[0] if target else ""
                 return SceneSentence(f"no {self._noun(first)} is {phrase} {noun}", several) if noun else None
-            text = f"{subject.text} {subject.verb} not {phrase} any {self._noun(second)}" if subject else ""
+            text = f"{subject[0]} {subject[1]} not {phrase} any {self._noun(second)}" if subject else ""
             return SceneSentence(text, several) if text else None
         if objects[0] == objects[1] or self._is_true(claim, objects):
             return None
         if is_any and first in self._rules and len(seconds) == 1 and target is not None:
             wrong = [obj for obj in firsts if not self._is_true(claim, [obj, *seconds])]
-            text = f"not every {self._noun(first)} is {phrase} {target.text}"
+            text = f"not every {self._noun(first)} is {phrase} {target[0]}"
             return SceneSentence(text, frozenset((*wrong, *seconds)))
         if is_any and second in self._rules and len(firsts) == 1 and subject is not None:
             wrong = [obj for obj in seconds if not self._is_true(claim, [*firsts, obj])]
-            text = f"{subject.text} {subject.verb} not {phrase} every {self._noun(second)}"
+            text = f"{subject[0]} {subject[1]} not {phrase} every {self._noun(second)}"
             return SceneSentence(text, frozenset((*firsts, *wrong)))
         if subject is None or target is None:
             return None
-        return SceneSentence(f"{subject.text} {subject.verb} not {phrase} {target.text}", frozenset(objects))
+        return SceneSentence(f"{subject[0]} {subject[1]} not {phrase} {target[0]}", frozenset(objects))
 
 
 def _list_conjuncts(count: Count) -> tuple[Atom, ...] | None:
@@ -450,6 +429,5 @@ def _list_conjuncts(count: Count) -> tuple[Atom, ...] | None:
 
 
 def _get_word(atom: Atom) -> str | None:
-    """Return the word argument of an atom such as `(Has ?x 'red')`, or None."""
     last = atom.arguments[-1]
     return last.text if isinstance(last, Value) else None

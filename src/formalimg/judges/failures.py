@@ -1,8 +1,7 @@
-"""Failures of an image as short English sentences.
+"""Failures of an image as short English sentences, for the viewer, reports, notebooks and the command line.
 
-The one place that says so, for the viewer, reports, notebooks and the command line: "no banana found", "the cup is
-blue, not red", "2 forks found, 3 needed". Of a formula, the scene that the judge stored decides which sentence is true;
-where none is certain, the clause is given in its own words. The numbers of the objects tell which boxes to show.
+Of a formula, the scene that the judge stored decides which sentence is true; where none is certain, the clause is given
+in its own words.
 """
 
 from __future__ import annotations
@@ -190,7 +189,6 @@ def reason_by_count(reason: str) -> str:
 
 
 def _explain_question(part: Part, verdict: Verdict) -> Iterator[SceneSentence]:
-    """Yield the question with its wrong answer, or nothing if the question was skipped."""
     if part.reason.startswith(("not asked", "counts as failed")):
         return
     if not part.name.endswith("?"):

@@ -1,8 +1,7 @@
 """Published grounding files (`responses/knolling/<model>/grounding/json/<id>.json`), judged in bulk.
 
-Each file holds what somebody's grounder found in an image, or the layout that a chat model planned. The image beside
-it, `imgs/<id>.png`, is shown where it is there; else the boxes are drawn. Further images of an item have names such as
-`<id>_1.json`.
+The image beside a file, `imgs/<id>.png`, is shown where it is there; else the boxes are drawn. Further images of an
+item have names such as `<id>_1.json`.
 """
 
 from __future__ import annotations
@@ -176,7 +175,6 @@ class GroundingFileJudge:
         return await asyncio.to_thread(judge_grounding, item.spec.formula, Grounding(scene))
 
     def _file(self, item: str, image: LoadedImage) -> Path | None:
-        """Return the grounding file of an image, identified by its content if the item has several images."""
         if self.folder.file(item, 1) is None:
             return self.folder.file(item, 0)
         sample = 0
@@ -213,7 +211,6 @@ def _read_file(path: Path, limit: int = _MAX_GROUNDING_BYTES) -> bytes:
 
 
 def _file_names(item: str, sample: int) -> tuple[str, ...]:
-    """Return the possible names of an image's grounding file."""
     return (f"{item}_{sample}",) if sample else (item, f"{item}_0")
 
 

@@ -195,7 +195,6 @@ async def check_judge(judge: Judge, suite: str) -> PreflightResult:
 
 
 def _check_answer(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscored) -> _Finding:
-    """Evaluate a judge's answer about a known drawing."""
     scene = answer.evidence.get("scene")
     boxes = [obj.box for obj in Scene.from_json(scene).objects] if isinstance(scene, Mapping) else []
     dropped = [entry for entry in _grounder_list(answer, "dropped") if isinstance(entry, Mapping)]
@@ -270,7 +269,6 @@ def _explain_unscored(judge: Judge, answer: Unscored, *, has_boxes: bool) -> _Fi
 
 
 def _grounder_list(answer: Verdict | Unscored, name: str) -> list[Any]:
-    """Return a list from the grounder's evidence, or from the judge's own evidence if it has no grounder."""
     grounder = answer.evidence.get("grounder")
     entries = (grounder if isinstance(grounder, Mapping) else answer.evidence).get(name)
     return entries if isinstance(entries, list) else []

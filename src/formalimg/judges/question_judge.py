@@ -168,16 +168,17 @@ def parse_yes_no(answer: str) -> bool | None:
 def find_problem(answer: YesNoAnswer | NumberedAnswers, count: int) -> str | None:
     """Return an error message for the model if the answer to `count` questions is invalid, else None."""
     if isinstance(answer, YesNoAnswer):
-        return (
-            None if parse_yes_no(answer.answer) is not None else f"{_quote_answer(answer.answer)} is neither yes nor no"
-        )
+        if parse_yes_no(answer.answer) is not None:
+            return None
+        return f"{_quote_answer(answer.answer)} is neither yes nor no"
     numbers = [numbered.number for numbered in answer.answers]
     if numbers != list(range(1, count + 1)):
         return numbering_problem(count, ", ".join(map(str, numbers[:20])) + (" …" if len(numbers) > 20 else ""))
-    neither = next((numbered for numbered in answer.answers if parse_yes_no(numbered.answer) is None), None)
-    if neither is None:
-        return None
-    return f"the answer to question {neither.number} is {_quote_answer(neither.answer)}, which is neither yes nor no"
+    for numbered in answer.answers:
+        if parse_yes_no(numbered.answer) is None:
+            quoted = _quote_answer(numbered.answer)
+            return f"the answer to question {numbered.number} is {quoted}, which is neither yes nor no"
+    return None
 
 
 def _quote_answer(answer: str) -> str:

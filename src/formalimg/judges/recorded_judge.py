@@ -249,7 +249,6 @@ class RecordedJudge:
         return "scene" if self._goes_by_boxes(item) and not has_chat_boxes else "answers"
 
     async def judge(self, item: Item[object], stored: Verdict | Unscored, size: tuple[int, int]) -> Verdict | Unscored:
-        """Judge an image of this size again by its record; raise `EvidenceError` if that is of no such verdict."""
         goes_by_answers = self.source(item) == "answers"
         chat = RecordedChat(self._name, requests=_read_requests(item, stored) if goes_by_answers else ())
         judge = self._open(chat, stored.evidence, asks_for_boxes=goes_by_answers)
@@ -311,7 +310,6 @@ def open_local_judge(suite: str, task: str, name: str, settings: Mapping[str, Se
 
 
 def _read_requests(item: Item[object], stored: Verdict | Unscored) -> tuple[RecordedRequest, ...]:
-    """Return the recorded requests of a verdict with their raw answers, in order."""
     evidence: object = stored.evidence
     if isinstance(evidence, Mapping) and "answers" not in evidence and "grounder" in evidence:
         evidence = evidence["grounder"]

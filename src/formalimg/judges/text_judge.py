@@ -1,6 +1,7 @@
-"""The text judge, which compares quoted text with the output of a text reader.
+"""The text judge, which compares quoted text with the output of a text reader by edit distance.
 
-Where a chat model answers the questions, what a reader says of them is stored beside its answers, without effect.
+A wanted string is compared with runs of words, which go on to the next line in reading order, the nearest below, or the
+nearest on the right. Blanks never count. Where a chat model answers the questions, readings are stored without effect.
 """
 
 from __future__ import annotations
@@ -22,13 +23,6 @@ from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
 _RULES = 1  # The version of the rules from text to verdicts: raise it whenever a verdict may come out differently
 _MOST_SHOWN = 120
-
-
-class TextQuestion(NamedTuple):
-    """A question about text in the image, with the strings it asks for."""
-
-    question: GraphQuestion
-    wanted: tuple[str, ...]
 
 
 class TextJudge:
@@ -74,29 +68,29 @@ class TextJudge:
         reading = await self.reader.read(image)
         if isinstance(reading, Unscored):
             return reading
-        matches = self.match([text for question in questions for text in question.wanted], reading)
-        remaining = iter(matches.matches)
-        answers = {
-            text_question.question.id: [next(remaining) for _ in text_question.wanted] for text_question in questions
-        }
-        failed_by = spec.failed_parents(
-            {
-                text_question.question.id: self._score(text_question, answers[text_question.question.id]) == 1
-                for text_question in questions
-            }
-        )
+        result = self.match([text for _, texts in questions for text in texts], reading)
+        remaining = iter(result.matches)
+        answers = {question.id: [next(remaining) for _ in texts] for question, texts in questions}
+        scores = {}
+        for question, _ in questions:
+            matches = answers[question.id]
+            is_shown = all(map(self.shows, matches))
+            if question.expected == "no":
+                scores[question.id] = float(not is_shown)
+            else:
+                scores[question.id] = 1.0 if is_shown else sum(match.score for match in matches) / len(matches)
+        failed_by = spec.failed_parents({name: score == 1 for name, score in scores.items()})
         by_id = {question.id: question for question in spec.questions}
         parts = []
-        for asked in questions:
-            question = asked.question
-            score = self._score(asked, answers[question.id])
-            reason = "; ".join(describe_match(match, matches) for match in answers[question.id])
+        for question, texts in questions:
+            score = scores[question.id]
+            reason = "; ".join(describe_match(match, result) for match in answers[question.id])
             if question.id in failed_by:
                 score, reason = 0.0, f"counts as failed, because this failed: {by_id[failed_by[question.id]].question}"
-            parts.append(Part(question.question, question.category, score, question.weight, asked.wanted, reason))
+            parts.append(Part(question.question, question.category, score, question.weight, texts, reason))
         rest = remove_quoted_texts(item.prompt)
         not_checked = {"not_checked": rest} if any(map(str.isalnum, rest)) else {}
-        evidence = {**self.evidence(matches, reading), **not_checked}
+        evidence = {**self.evidence(result, reading), **not_checked}
         return Verdict(all(part.score == 1 for part in parts), tuple(parts), evidence, reading.cost)
 
     def match(self, texts: Sequence[str], reading: TextReading) -> TextMatches:
@@ -117,23 +111,13 @@ class TextJudge:
         more = {"extra": list(matches.extra)} if matches.extra else {}
         return {**reading.evidence, "reader": self.name, "text": text, "matches": listed, **more}
 
-    def _score(self, text_question: TextQuestion, matches: Sequence[TextMatch]) -> float:
-        is_shown = all(map(self.shows, matches))
-        if text_question.question.expected == "no":
-            return float(not is_shown)
-        return 1.0 if is_shown else sum(match.score for match in matches) / len(matches)
 
-
-def find_text_questions(spec: object) -> list[TextQuestion] | str:
-    """Return the item's text questions, or an explanation if it asks for anything other than text."""
+def find_text_questions(spec: object) -> list[tuple[GraphQuestion, tuple[str, ...]]] | str:
+    """Return the item's questions with the strings they ask for, or why it asks for anything other than text."""
     if not isinstance(spec, QuestionSpec) or not spec.questions:
         return "the item asks for none"
-    questions = [TextQuestion(question, find_wanted_texts(question.question)) for question in spec.questions]
-    rest = [
-        text_question.question
-        for text_question in questions
-        if not text_question.wanted or text_question.question.expected not in ("yes", "no")
-    ]
+    questions = [(question, find_wanted_texts(question.question)) for question in spec.questions]
+    rest = [question for question, texts in questions if not texts or question.expected not in ("yes", "no")]
     if not rest:
         return questions
     if [question.category for question in rest] == ["whole"]:
@@ -144,7 +128,7 @@ def find_text_questions(spec: object) -> list[TextQuestion] | str:
 
 def describe_match(match: TextMatch, matches: TextMatches) -> str:
     """Describe what was read for a requested string: a near match, or else the unmatched text."""
-    read = match.text if match.is_near else truncate(" / ".join(matches.extra), _MOST_SHOWN, 20)
+    read = match.text if match.score >= NEAR else truncate(" / ".join(matches.extra), _MOST_SHOWN, 20)
     if read:
         return f"reads {read}, asked {match.wanted}"
     return f"{'no such text' if matches.text else 'no text'} found, asked {match.wanted}"
@@ -208,11 +192,6 @@ class TextMatch:
         """The similarity, defined as 1 − distance."""
         return 1 - self.distance
 
-    @property
-    def is_near(self) -> bool:
-        """Whether the text is similar enough to be the requested string or a misspelling of it."""
-        return self.score >= NEAR
-
 
 @dataclass(frozen=True)
 class TextMatches:
@@ -229,7 +208,8 @@ def normalize_text(text: str, comparison: Comparison = "loose") -> str:
     visible = "".join(char for char in plain if not char.isspace() and unicodedata.category(char) not in ("Cc", "Cf"))
     if comparison == "strict":
         return visible
-    folded = _without_accents(visible).casefold()
+    bases = [(character, unicodedata.normalize("NFD", character)[0]) for character in visible]
+    folded = "".join(base if base.isascii() else character for character, base in bases).casefold()
     return folded.strip(_ENDS) or folded
 
 
@@ -238,7 +218,7 @@ def match_texts(string: Sequence[str], lines: Sequence[TextLine], comparison: Co
     ordered = reading_order(lines)
     page = _Page(ordered, comparison)
     results = [page.find(text) for text in string]
-    covered = {word for match, words in results if match.is_near for word in words}
+    covered = {word for match, words in results if match.score >= NEAR for word in words}
     extra = (
         _join_words(word for index, word in enumerate(words) if _Word(number, index) not in covered)
         for number, words in enumerate(page.words)
@@ -273,7 +253,10 @@ class _Page:
         best = TextMatch(string, "", 1.0)
         words: tuple[_Word, ...] = ()
         tried: set[str] = set()
-        for run in self._runs(2 * max(len(target), 1)):
+        most = 2 * max(len(target), 1)
+        starts = [(line, start) for line, words in enumerate(self.words) for start in range(len(words))]
+        runs = (run for line, start in starts for run in self._extend((), 0, line, start, (line,), most))
+        for run in runs:
             text = _join_words(self.words[word.line][word.position] for word in run)
             compared = normalize_text(text, self._comparison)
             longest = max(len(target), len(compared))
@@ -287,11 +270,6 @@ class _Page:
             if distance == 0:
                 break
         return best, words
-
-    def _runs(self, longest: int) -> Iterator[tuple[_Word, ...]]:
-        for line, words in enumerate(self.words):
-            for start in range(len(words)):
-                yield from self._extend((), 0, line, start, (line,), longest)
 
     def _extend(
         self, run: tuple[_Word, ...], length: int, line: int, start: int, visited: tuple[int, ...], longest: int
@@ -334,9 +312,3 @@ def _overlap_share(low: float, high: float, other_low: float, other_high: float)
     """Return the overlap of two intervals as a fraction of the shorter one."""
     shorter = min(high - low, other_high - other_low)
     return (min(high, other_high) - max(low, other_low)) / shorter if shorter > 0 else 0.0
-
-
-def _without_accents(text: str) -> str:
-    """Remove accents from Latin letters, leaving other scripts unchanged."""
-    bases = [(character, unicodedata.normalize("NFD", character)[0]) for character in text]
-    return "".join(base if base.isascii() else character for character, base in bases)

@@ -1,8 +1,7 @@
 """Translate formulas into constraints: narrower domains for their variables and relations between them.
 
-An atom of one variable narrows a domain, an atom of two is a relation, `exists` binds a variable to be eliminated. A
-`forall` holds where no counterexample exists, and a counterexample is an `exists` again; where its instances are known,
-it is the table of its consequent divided by them. A disjunction is a union of tables, a negation a complement.
+An atom of one variable narrows a domain, an atom of two is a relation, a disjunction a union of tables, a negation a
+complement. A `forall` holds where no counterexample exists; where its instances are known, it is a division.
 """
 
 from __future__ import annotations
@@ -232,7 +231,6 @@ class ConstraintBuilder:
         holds: bool,
         block: ConstraintBlock,
     ) -> bool:
-        """Assume that the premises imply the body (or its negation) for every assignment to the variables."""
         match body:
             case Not(inner):
                 return self._assume_all(variables, premises, inner, not holds, block)

@@ -1,12 +1,8 @@
 """Eliminate variables from a set of constraints while preserving their consequences for the remaining variables.
 
-This is how databases answer queries: the relations around a variable are joined, and the variable is dropped. The
-elimination order decides how large the intermediate tables become. A variable with one value left, or with one
-neighbour, is eliminated by narrowing the domains of its neighbours (semi-joins). Where relations link variables as a
-tree, that decides everything, in time linear in their number; that is so for nearly all instructions.
-
-What it means that a formula holds, or fails, is a flat claim: literals, bound variables and what is more than that. It
-does not depend on the world, so that a formula which is verified in many scenes is taken apart only once.
+As databases do: the relations around a variable are joined, and the variable is dropped. A variable with one value or
+one neighbour only narrows the domains of its neighbours (semi-joins); where relations form a tree, that decides
+everything in linear time. Formulas are flattened to literals once, whatever the number of worlds.
 """
 
 from __future__ import annotations
@@ -338,7 +334,6 @@ class ConstraintBlock:
         return False
 
     def _is_settled(self, name: str) -> bool:
-        """Return whether the variable has only one possible value."""
         domain = self.domains[name]
         return domain & (domain - 1) == 0
 

@@ -1,9 +1,8 @@
 """Evaluate formulas exactly, using relations instead of enumerating assignments.
 
-The work grows with the number of variables that are linked at once (one or two for nearly all instructions), not with
-the number of variables. For a formula so entangled that a table would grow too large, the outermost quantifier is
-decided value by value, each value narrowing what is left. The answer is exact, or there is none: all work is counted in
-steps, and a question that takes more than MAX_STEPS of them is given up.
+The work grows with the number of variables that are linked at once. Where a table would grow too large, the outermost
+quantifier is decided value by value. The answer is exact, or there is none: a question that takes more than MAX_STEPS
+is given up.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Parse text into a formula, reporting all syntax errors together.
 
-It reads tokens in one pass with a stack of open parentheses, so that depth costs no recursion, and builds each node
-when its parenthesis closes. A list that is not a formula is reported and replaced by a placeholder; the lists around
-it are still checked.
+Tokens are read in one pass with a stack of open parentheses, so that depth costs no recursion. A list that is not a
+formula is reported and replaced by a placeholder; the lists around it are still checked.
 """
 
 from __future__ import annotations

@@ -1,18 +1,11 @@
 """Convert formulas to prenex form, group clauses into components and compute the complexity K.
 
-A formula is brought into prenex form in three steps (FormalImg, Definition 2 and appendix C.1):
+The steps (FormalImg, Definition 2 and appendix C.1): push negations down to the atoms and move every quantifier to the
+front; distribute what remains into clauses; clauses that share variables are a component. A counting quantifier stays
+where it is, as one literal, a *count*; its variables are linked by the atoms inside it, and each counts once for K.
 
-1. *Matrix*: negations are pushed down to the atoms and every quantifier is moved to the front, in text order, under a
-   name of its own. What remains is a tree of `and` and `or` over literals.
-2. *Clauses*: the matrix is distributed into a conjunction of disjunctions of literals.
-3. *Components*: clauses that share variables belong together and keep the quantifiers of their own variables.
-
-A counting quantifier cannot be moved past other connectives, so it stays where it is: with all that is inside it, it is
-one literal, a *count*. Its variables are linked by the atoms inside it, as they are elsewhere; each counts once for K.
-
-The prenex form is equivalent to the formula under the classical reading of `forall`, in every scene with at least one
-object. The strict reading depends on `implies`, which the prenex form no longer has; so scenes are always verified
-against the formula itself.
+The prenex form is equivalent under the classical reading of `forall`, in scenes with objects. The strict reading needs
+`implies`, which it no longer has: scenes are verified against the formula itself.
 """
 
 from __future__ import annotations
@@ -314,7 +307,6 @@ class _Size(NamedTuple):
 
 
 def _measure_size(matrix: _Matrix) -> _Size:
-    """Return the numbers of clauses and literals in the clause form of a matrix."""
     match matrix:
         case _Conjunction(parts):
             sizes = list(map(_measure_size, parts))

@@ -1,8 +1,7 @@
 """Build short, readable proofs and refutations of formulas in a world.
 
-Their size is bounded by construction. Of many candidates a few are listed and the rest counted; only one candidate is
-followed into a nested formula. So a proof has at most a few lines for each node of the formula, however large the
-search for it was; a search that is too large is given up, and the proof says so.
+Their size is bounded: of many candidates a few are listed and the rest counted, and only one is followed into a nested
+formula. A search that is too large is given up, and the proof says so.
 """
 
 from __future__ import annotations

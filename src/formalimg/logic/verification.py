@@ -231,7 +231,6 @@ def _with_title(margin: str, title: str, lines: list[str]) -> Iterator[str]:
 
 
 def _visible_parts(proof: Proof) -> Iterator[Proof]:
-    """Yield the parts of a proof that are rendered on their own line."""
     for part in proof.parts:
         formula = part.formula
         is_word = isinstance(formula, Atom) and isinstance(formula.arguments[-1], Value) and len(formula.arguments) > 1

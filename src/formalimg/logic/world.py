@@ -1,10 +1,8 @@
-"""Protocol for worlds, the finite structures in which formulas are evaluated.
+"""Protocol for worlds, the finite structures in which formulas are evaluated, and relational algebra on bit sets.
 
-Relations over objects are tables of bit sets, with the operations of relational algebra. A table over the variables
-(v1, …, vm) maps the values of all but the last variable to the bit set of values of the last one; a table over no
-variables has the row `()` if it holds. `join` combines tables, `project` and `divide` eliminate the last variable as
-`exists` and `forall` do, `complement` and `union` are negation and disjunction. All work is counted in steps, so that a
-hard formula ends the same way on every machine.
+A table over the variables (v1, …, vm) maps the values of all but the last variable to the bit set of values of the last
+one; a table over no variables has the row `()` if it holds. All work is counted in steps, so that a hard formula ends
+the same way on every machine.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from formalimg.reports.figures.runs import comparison_figures
     from formalimg.reports.figures.studies import study_figures
     from formalimg.reports.figures.svg import write_figures
-    from formalimg.reports.reference import reference_rows
+    from formalimg.reports.published import reference_rows
     from formalimg.reports.report import render, write_html
 
 __all__ = [

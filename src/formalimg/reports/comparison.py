@@ -14,7 +14,6 @@ from formalimg.errors import FormalimgError
 from formalimg.reports.comparison_model import (
     Comparison,
     HowCounted,
-    ImagesOfEach,
     PublishedRow,
     RunRow,
     Section,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from formalimg.human_eval.agreement.image_labels import RunLabels
     from formalimg.judges.certificates.certificate import JudgeCertificate
     from formalimg.reports.corrected import CorrectedRun
-    from formalimg.reports.reference import ReferenceRow
+    from formalimg.reports.published import ReferenceRow
     from formalimg.runs.looks import AdaptiveLooks
 
 
@@ -88,11 +87,11 @@ def compare(
             _build_section(find_suite(name), suite_runs, epsilon, rules, baseline, labels or {}, certificates)
         )
     comparison = Comparison(tuple(sections), missing, CONFIDENCE, threshold, profile)
-    if not certificates:
-        return comparison
-    from formalimg.reports.certificate_tables import with_certificates  # here: few reports have certificates
+    if certificates:
+        from formalimg.reports.judge_tables import with_certificates  # here: few reports have certificates
 
-    return with_certificates(comparison, certificates)
+        comparison = with_certificates(comparison, certificates)
+    return comparison
 
 
 def _build_section(
@@ -181,7 +180,7 @@ def _with_pairs(
 
     errors = {}
     if certificates:
-        from formalimg.reports.certificate_tables import find_certified_rates  # here: few reports have certificates
+        from formalimg.reports.judge_tables import find_certified_rates  # here: few reports have certificates
 
         rates = {row.folder.resolve(): find_certified_rates(row, certificates) for row in section.rows}
         errors = {folder: rate for folder, rate in rates.items() if rate is not None}
@@ -210,7 +209,7 @@ def _build_row(
         folder=run.folder,
         manifest=run.manifest,
         items=len(run.items),
-        images_of_each=ImagesOfEach(min(samples, default=0), max(samples, default=0)),
+        images_of_each=(min(samples, default=0), max(samples, default=0)),
         summary=numbers.summary(),
         unscored=unscored,
         details=numbers.details,
@@ -233,12 +232,14 @@ def find_published_rows(
     Means and G are as they were printed, which may differ in the last digit from what the rates give. What was not
     printed is computed from the rates, and said to be.
     """
-    from formalimg.reports.reference import reference_rows  # here: most reports have none
+    from formalimg.reports.published import reference_rows  # here: most reports have none
 
     settings = dict.fromkeys((manifest.task, manifest.condition) for manifest in manifests)  # in the order of the runs
-    rows: dict[int, ReferenceRow] = {}
-    for task, condition in settings:
-        rows.update((id(row), row) for row in reference_rows(suite.name, task=task, condition=condition))
+    rows = {
+        id(row): row
+        for task, condition in settings
+        for row in reference_rows(suite.name, task=task, condition=condition)
+    }
     return tuple(_build_published_row(row, suite, epsilon) for row in rows.values())
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 
 BY_PEOPLE = "by people"  # The name of the table with one row for each run that people labelled
-
-
 FLOOR, CEILING = "builtin/scatter", "builtin/oracle"  # Models that mark the level of chance and what is possible
 
 
@@ -47,13 +45,6 @@ def total_share(tallies: Sequence[Mapping[str, Tally]], name: str) -> float:
     return Tally(sum(tally.failed for tally in named), sum(tally.asked for tally in named)).share
 
 
-class ImagesOfEach(NamedTuple):
-    """The smallest and the largest number of images per item."""
-
-    fewest: int
-    most: int
-
-
 class Detail(NamedTuple):
     """The most common detail of an unscored reason, and how often it occurred."""
 
@@ -69,7 +60,7 @@ class RunRow:
     folder: Path  # its folder
     manifest: RunManifest  # its manifest
     items: int  # the number of its items
-    images_of_each: ImagesOfEach  # the number of images per item
+    images_of_each: tuple[int, int]  # the smallest and the largest number of images per item
     summary: Summary  # its numbers
     unscored: Mapping[str, int]  # the number of unscored images, by reason
     details: Mapping[str, Detail]  # the most common detail for each reason that has details
@@ -89,23 +80,8 @@ class RunRow:
     bounds: MissingBounds | None = None
     looks: AdaptiveLooks | None = None  # the looks of an adaptive run; None for others
 
-    def level_bounds(self, level: int) -> Interval | None:
-        """Return the worst and the best rate or mean of a level; None if no verdict is missing."""
-        return self._bounds(lambda estimates: estimates.levels.get(level))
-
-    def band_bounds(self, band: str) -> Interval | None:
-        """Return the worst and the best value of a band; None if no verdict is missing."""
-        return self._bounds(lambda estimates: estimates.bands.get(band))
-
-    def overall_bounds(self) -> Interval | None:
-        """Return the worst and the best rate or mean over all images; None if no verdict is missing."""
-        return self._bounds(lambda estimates: estimates.overall)
-
-    def held_bounds(self) -> Interval | None:
-        """Return the worst and the best generalizability; None if no verdict is missing."""
-        return self._bounds(lambda estimates: estimates.generalizability)
-
-    def _bounds(self, value_of: Callable[[PointEstimates], float | None]) -> Interval | None:
+    def bounds_of(self, value_of: Callable[[PointEstimates], float | None]) -> Interval | None:
+        """Return the worst and the best value of a number; None if no verdict is missing."""
         if self.bounds is None:
             return None
         worst, best = (value_of(estimates) for estimates in self.bounds)
@@ -157,7 +133,7 @@ def run_names(runs: Sequence[RunRecord]) -> tuple[str, ...]:
     """Return a unique name for each run: its model, and the settings needed to distinguish it from other runs."""
     manifests = [run.manifest for run in runs]
     names = [name_with_task(manifest.model.name, manifest.task, manifest.condition) for manifest in manifests]
-    for aspect in (_differing_settings, *_ASPECTS):
+    for aspect in _ASPECTS:
         for name in sorted(set(names)):
             alike = [number for number, run_name in enumerate(names) if run_name == name]
             if len(alike) > 1:
@@ -184,18 +160,17 @@ def _differing_judges(runs: Sequence[RunRecord]) -> list[str]:
     return [f"by {next(names)}" if run.manifest.judge else "not judged" for run in runs]
 
 
-def _manifest_aspect(text_of: Callable[[RunManifest], str]) -> Callable[[Sequence[RunRecord]], list[str]]:
-    return lambda runs: [text_of(run.manifest) for run in runs]
+def _layouts_text(manifest: RunManifest) -> str:
+    return f"layouts by {manifest.layouts.partition(' sha256')[0]}" if manifest.layouts else ""
 
 
 _ASPECTS: tuple[Callable[[Sequence[RunRecord]], list[str]], ...] = (
-    _manifest_aspect(
-        lambda manifest: f"layouts by {manifest.layouts.partition(' sha256')[0]}" if manifest.layouts else ""
-    ),
-    _manifest_aspect(lambda manifest: f"{manifest.style if manifest.style != 'none' else 'no'} style text"),
+    _differing_settings,
+    lambda runs: [_layouts_text(run.manifest) for run in runs],
+    lambda runs: [f"{run.manifest.style if run.manifest.style != 'none' else 'no'} style text" for run in runs],
     _differing_judges,
-    _manifest_aspect(lambda manifest: f"{manifest.size} px"),
-    _manifest_aspect(lambda manifest: f"seed {manifest.seed}"),
+    lambda runs: [f"{run.manifest.size} px" for run in runs],
+    lambda runs: [f"seed {run.manifest.seed}" for run in runs],
     lambda runs: [run.folder.name for run in runs],
 )
 
@@ -353,9 +328,8 @@ def table_of_rates(name: str, title: str, columns: tuple[Column, ...], rows: Seq
     table = Table(name, title, columns, tuple(rows), (note,))
     rates = [n for n, column in enumerate(columns) if column.type in ("percent", "score")]
     numbers = (number_in(table, row, n) for row in rows for n in rates)
-    return (
-        table if any(number is not None and number.value is not None for number in numbers) else replace(table, rows=())
-    )
+    is_known = any(number is not None and number.value is not None for number in numbers)
+    return table if is_known else replace(table, rows=())
 
 
 def with_sentence(table: Table, sentence: str) -> Table:

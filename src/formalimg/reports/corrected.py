@@ -6,11 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from formalimg.human_eval.agreement.image_labels import RunLabels
 from formalimg.human_eval.agreement.rated_images import ImageName
-from formalimg.reports.comparison_model import BY_PEOPLE, HowCounted, Section, SeenRun, run_cell, run_column
+from formalimg.reports.comparison_model import (
+    BY_PEOPLE,
+    GradedImage,
+    HowCounted,
+    Section,
+    SeenImage,
+    SeenRun,
+    run_cell,
+    run_column,
+)
 from formalimg.reports.main_table import generalizability_number
 from formalimg.reports.tables.format import count_noun, epsilon_text, join_names, level_name
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
@@ -41,13 +50,6 @@ class CorrectedNumber(NamedTuple):
         return Number(rate.estimate, interval, scored=raw.scored, expected=raw.expected, coverage=raw.coverage)
 
 
-class HeldLevels(NamedTuple):
-    """G by the judge alone, and G by the corrected rates."""
-
-    raw: Generalizability
-    corrected: Generalizability
-
-
 @dataclass(frozen=True)
 class CorrectedRun:
     """The numbers of a run, raw and corrected."""
@@ -60,7 +62,8 @@ class CorrectedRun:
     # the mean fraction of what was asked for that is shown, by level and of all images; none where people did not say
     # it
     fractions: tuple[CorrectedNumber, ...]
-    held: HeldLevels | None  # G; None for suites without one, or where it is unknown
+    # G by the judge alone and by the corrected rates; None for suites without one, or where it is unknown
+    held: tuple[Generalizability, Generalizability] | None
     label_count: int  # how many labels were used
     notes: tuple[str, ...]  # what was left out, and why
 
@@ -114,11 +117,11 @@ def correct_run(
     if suite.has_scores:  # scores before any gate
         passed = {(image.item, image.sample): image.passed for image in run.images}
         images = [
-            _measure_image(image.item, image.sample, image.level, passed[image.item, image.sample], image.score, labels)
+            (image.level, bool(passed[image.item, image.sample]), _cell_score(image, labels))
             for image in run.graded
             if image.score is not None
         ]
-        used = sum(image.human is not None for image in images)
+        used = sum(score.human is not None for *_, score in images)
         levels, total = _correct_means(images, suite, rules.confidence)
         return CorrectedRun(run.name, folder, labels, levels, (total,), (), None, used, notes)
     observations = [
@@ -143,7 +146,7 @@ def correct_run(
     fractions: tuple[CorrectedNumber, ...] = ()
     if labels.scores:
         images = [
-            _measure_image(image.item, image.sample, image.level, image.passed, image.score, labels)
+            (image.level, image.passed, _cell_score(image, labels))
             for image in run.images
             if image.score is not None and image.passed is not None
         ]
@@ -151,53 +154,46 @@ def correct_run(
         fractions = (*by_level.values(), mean_fraction)
     general = None
     if raw.generalizability is not None and corrected.generalizability is not None:
-        general = HeldLevels(raw.generalizability, corrected.generalizability)
+        general = raw.generalizability, corrected.generalizability
     return CorrectedRun(run.name, folder, labels, levels, means, fractions, general, corrected.labels, notes)
 
 
-class _MeasuredImage(NamedTuple):
-    item: str
-    level: int
-    passed: bool
-    judge: float
-    human: float | None
+_MeasuredImage: TypeAlias = tuple[int, bool, CellScore]  # The level, the verdict, and the scores of an image
 
 
-def _measure_image(
-    item: str, sample: int, level: int, passed: bool | None, score: float, labels: RunLabels
-) -> _MeasuredImage:
-    human = labels.scores.get(ImageName(item, sample))
+def _cell_score(image: SeenImage | GradedImage, labels: RunLabels) -> CellScore:
+    human = labels.scores.get(ImageName(image.item, image.sample))
     # Weighted means of ones may be above 1 by rounding.
-    return _MeasuredImage(item, level, bool(passed), min(1.0, score), None if human is None else min(1.0, human))
+    return CellScore(image.item, min(1.0, image.score or 0.0), None if human is None else min(1.0, human))
 
 
 def _correct_means(
     images: Sequence[_MeasuredImage], suite: Benchmark, confidence: float
 ) -> tuple[dict[int, CorrectedNumber], CorrectedNumber]:
-    by_level: dict[int, list[_MeasuredImage]] = {level: [] for level in sorted({image.level for image in images})}
+    by_level: dict[int, list[_MeasuredImage]] = {level: [] for level in sorted({level for level, *_ in images})}
     for image in images:
-        by_level[image.level].append(image)
+        by_level[image[0]].append(image)
     levels = {level: _correct_mean(level_name(suite, level), group, confidence) for level, group in by_level.items()}
     return levels, _correct_mean(_ALL_IMAGES, images, confidence)
 
 
 def _correct_mean(name: str, images: Sequence[_MeasuredImage], confidence: float) -> CorrectedNumber:
-    scores = [image.judge for image in images]
+    scores = [score.judge for *_, score in images]
     if not scores:
         return CorrectedNumber(name, Number(None), None)
-    interval = fraction_interval(scores, confidence, items=[image.item for image in images])
+    interval = fraction_interval(scores, confidence, items=[score.item for *_, score in images])
     raw = Number(fsum(scores) / len(scores), interval, scored=len(scores), expected=len(scores))
     # By level and by the judge's answer, within which labels were drawn at random.
     cells: dict[tuple[int, bool], list[CellScore]] = {}
-    for image in images:
-        cells.setdefault((image.level, image.passed), []).append(CellScore(image.item, image.judge, image.human))
+    for level, passed, score in images:
+        cells.setdefault((level, passed), []).append(score)
     return CorrectedNumber(name, raw, estimate_cell_mean([*cells.values()], confidence))
 
 
 # --- tables
 
+# What holds for images drawn by `formalimg annotate`, and has to be assumed of others
 ASSUMPTION = "assumes the labelled images are a random sample within each level and judge answer"
-"""What holds for images drawn by `formalimg annotate`, and has to be assumed of others."""
 
 _RATES, _HELD, _FRACTIONS = "corrected", "corrected G", "corrected fractions"
 
@@ -212,13 +208,13 @@ def by_people_table(section: Section, rules: HowCounted) -> Table:
     suite, runs = section.suite, section.corrected
     is_ranked = section.ranks and section.is_ranked_by_people
     ranks = dict(zip((row.name for row in section.rows), section.ranks, strict=True)) if is_ranked else {}
-    epsilon = next((run.held.raw.epsilon for run in runs if run.held), None)
+    epsilon = next((run.held[0].epsilon for run in runs if run.held), None)
     rows = []
     for run in runs:
         number, rank = run.main_number, ranks.get(run.name)
         cells: list[Cell] = [run.name, number.number, Number(number.raw.value)]
         if epsilon is not None:
-            cells.append(generalizability_number(run.held.corrected) if run.held else Number(None))
+            cells.append(generalizability_number(run.held[1]) if run.held else Number(None))
         if ranks:
             cells.append(Number(rank.best, Interval(*rank)) if rank else Number(None))
         rows.append(TableRow((*cells, run.label_count), run.name))
@@ -301,7 +297,7 @@ def _rate_table(
 def _held_table(suite: Benchmark, runs: Sequence[CorrectedRun], confidence: str) -> Table:
     """Return a table of G by the judge alone and by the corrected rates."""
     with_general = [(run, run.held) for run in runs if run.held is not None]
-    subscript = epsilon_text(with_general[0][1].raw.epsilon) if with_general else ""
+    subscript = epsilon_text(with_general[0][1][0].epsilon) if with_general else ""
     rows = [TableRow((run.name, *map(generalizability_number, general)), run.name) for run, general in with_general]
     columns = (
         Column("run"),

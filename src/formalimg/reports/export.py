@@ -5,17 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from formalimg._util.text import json_text, read_csv_cell
-from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section, Tally
+from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section
 from formalimg.reports.judge_quality import quality_data, quality_lines
 from formalimg.reports.main_table import main_table
 from formalimg.reports.notes import main_caption, main_remarks
-from formalimg.reports.tables.data_formats import csv_rows, csv_text, json_interval, json_number, json_table
-from formalimg.reports.tables.format import BOUNDS_NOTE
+from formalimg.reports.tables.format import BOUNDS_NOTE, csv_rows, csv_text, json_interval, json_number, json_table
 from formalimg.reports.tables.model import is_incomplete, number_in
 from formalimg.stats.observations import Interval, Rate
 
@@ -24,19 +23,17 @@ if TYPE_CHECKING:
 
 _MANIFEST_COLUMNS = ("task", "condition", "samples", "seed", "size")
 
+# `figure` is level, band, overall, generalizability or rank; clause kind or predicate, with the share of clauses that
+# hold; dropped boxes and clause disagreements, with their shares; P(yes), over all images, by level and by kind; or the
+# name of another table. `name` says which of them. `threshold` is empty for suites without a gate. `worst` and `best`
+# are what the number would be if all images without a verdict failed, or all passed. `items` says whose items were run.
 CSV_COLUMNS = (
     *("suite", "run", "model", "task", "condition", "judge", "samples", "seed", "size"),
     *("figure", "name", "passed", "scored", "expected", "value", "low", "high"),
     *("missing", "confidence", "profile", "threshold", "worst", "best", "items"),
 )
-"""The columns of CSV reports. `figure` is level, band, overall, generalizability or rank; clause kind or predicate,
-with the share of clauses that hold; dropped boxes and clause disagreements, with their shares; P(yes), over all
-images, by level and by kind; or the name of another table. `name` says which of them. `threshold` is empty for suites
-without a gate. `worst` and `best` are what the number would be if all images without a verdict failed, or all passed;
-they are empty where all have one. `items` says whose items were run, in their version."""
 
-_NAMED_FIGURES = {"level", "band", "overall", "generalizability", "p_yes"}
-"""Numbers of the main table that JSON reports have under names of their own."""
+_NAMED_FIGURES = {"level", "band", "overall", "generalizability", "p_yes"}  # In JSON under names of their own
 
 
 def comparison_csv(comparison: Comparison, studies: Sequence[HumanStudy] = ()) -> str:
@@ -56,10 +53,11 @@ def _section_lines(section: Section, comparison: Comparison) -> Iterator[dict[st
             # Files of earlier versions have generalizability after the overall rate.
             numbers = sorted(csv_rows(table, cells), key=lambda line: line["figure"] == "generalizability")
             yield from ({**common, **line} for line in numbers)
-    if section.suite.terms.is_code:  # other parts have tables of their own
-        for row in section.rows:
-            yield from ({**runs[row.name], **line} for line in _tally_lines("clause kind", row.kinds))
-            yield from ({**runs[row.name], **line} for line in _tally_lines("predicate", row.predicates))
+    for row in section.rows if section.suite.terms.is_code else ():  # other parts have tables of their own
+        for figure, tallies in (("clause kind", row.kinds), ("predicate", row.predicates)):
+            for name, tally in tallies.items():
+                counts = {"passed": tally.asked - tally.failed, "scored": tally.asked, "expected": tally.asked}
+                yield {**runs[row.name], "figure": figure, "name": name, **counts, "value": 1 - tally.share}
     for row in section.rows:
         yield from ({**runs[row.name], **line} for line in quality_lines(row.quality))
 
@@ -78,13 +76,6 @@ def _run_fields(row: RunRow, section: Section, comparison: Comparison) -> dict[s
         "threshold": None if section.suite.gate is None else comparison.threshold,
         "items": manifest.items_label,
     }
-
-
-def _tally_lines(figure: str, tallies: Mapping[str, Tally]) -> Iterator[dict[str, object]]:
-    """Yield a line for each tally, with the number of clauses that were judged and that hold."""
-    for name, tally in tallies.items():
-        counts = {"passed": tally.asked - tally.failed, "scored": tally.asked, "expected": tally.asked}
-        yield {"figure": figure, "name": name, **counts, "value": 1 - tally.share}
 
 
 def _study_lines(study: HumanStudy) -> Iterator[dict[str, object]]:
@@ -155,13 +146,14 @@ def _section_data(section: Section, comparison: Comparison) -> dict[str, object]
 
 def _run_data(row: RunRow) -> dict[str, object]:
     manifest, summary, general = row.manifest, row.summary, row.summary.generalizability
+    general_bounds = row.bounds_of(lambda estimates: estimates.generalizability)
     bands = {
         name: {
             "levels": list(band.levels),
             "value": band.value,
             "interval": json_interval(band.interval),
             "coverage": band.coverage,
-            "missing_bounds": json_interval(row.band_bounds(name) if band.coverage < 1 else None),
+            "missing_bounds": json_interval(_bounds_at(row, "bands", name) if band.coverage < 1 else None),
         }
         for name, band in summary.bands.items()
     }
@@ -172,16 +164,16 @@ def _run_data(row: RunRow) -> dict[str, object]:
         "suite_version": manifest.suite_version,
         "items_digest": manifest.items_digest,
         "items": row.items,
-        "pictures_of_each": row.images_of_each._asdict(),
+        "pictures_of_each": dict(zip(("fewest", "most"), row.images_of_each, strict=True)),
         "model": asdict(manifest.model),
         "judge": asdict(manifest.judge) if manifest.judge else None,
         **{name: getattr(manifest, name) for name in settings},
-        "levels": {str(level): _rate_data(rate, row.level_bounds(level)) for level, rate in summary.levels.items()},
+        "levels": {
+            str(level): _rate_data(rate, _bounds_at(row, "levels", level)) for level, rate in summary.levels.items()
+        },
         "bands": bands,
-        "overall": _rate_data(summary.overall, row.overall_bounds()),
-        "generalizability": {**general._asdict(), "missing_bounds": json_interval(row.held_bounds())}
-        if general
-        else None,
+        "overall": _rate_data(summary.overall, row.bounds_of(lambda estimates: estimates.overall)),
+        "generalizability": {**general._asdict(), "missing_bounds": json_interval(general_bounds)} if general else None,
         "gated": len(row.gated),
         "unscored": dict(row.unscored),
         "unscored_details": {reason: detail._asdict() for reason, detail in row.details.items()},
@@ -191,6 +183,10 @@ def _run_data(row: RunRow) -> dict[str, object]:
         "cost": row.spent._asdict(),
         **quality_data(row.quality),
     }
+
+
+def _bounds_at(row: RunRow, numbers: Literal["levels", "bands"], key: int | str) -> Interval | None:
+    return row.bounds_of(lambda estimates: getattr(estimates, numbers).get(key))
 
 
 def _rate_data(rate: Rate, bounds: Interval | None) -> dict[str, object]:

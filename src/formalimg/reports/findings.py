@@ -281,7 +281,7 @@ def _single_run_headline(row: RunRow, section: Section) -> str:
             texts[-1] += f" (the judge alone: {format_value(number.value, scale)})"
     general = row.summary.generalizability
     if by_people and corrected is not None:
-        general = corrected.held.corrected if corrected.held else None
+        general = corrected.held[1] if corrected.held else None
     if section.epsilon is not None and general is not None and general.value is not None:
         level = level_name(suite, general.value) if general.value else f"no {level_word(suite) or 'level'}"
         interval = f" ({generalizability_interval(general)})" if generalizability_interval(general) else ""
@@ -397,7 +397,7 @@ def _lines_on_unscored(section: Section) -> Iterator[str]:
     missing = [row for row in section.rated if row.summary.overall.scored < row.summary.overall.expected]
     for row in missing[:_MAX_LINES]:
         overall = row.summary.overall
-        bounds = format_interval(row.overall_bounds(), section.suite.scale)
+        bounds = format_interval(row.bounds_of(lambda estimates: estimates.overall), section.suite.scale)
         between = f"; by the judge {bounds}{unit_of(section.suite)} of all images, depending on these" if bounds else ""
         yield (
             f"{row.name}: {overall.expected - overall.scored:,} of {count_noun(overall.expected, 'image')} "

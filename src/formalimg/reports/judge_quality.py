@@ -6,21 +6,19 @@ None of it changes a verdict. It says how far the verdicts of a run can be trust
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from formalimg.judges.base import soft_score
 from formalimg.reports.tables.format import count_noun, format_value
 from formalimg.runs.reader import Judged
 from formalimg.types import Unscored, Verdict
 
-WORRYING_SHARE = 0.05
-"""From this share of dropped boxes on, commands warn: some stray boxes are normal, a label that never fits is not."""
-
+WORRYING_SHARE = 0.05  # From this share of dropped boxes on, commands warn: some stray boxes are normal
+# What is in the evidence of verdicts, or of their grounder, if a chat model was asked
 _TOLD_BY_CHAT_MODELS = frozenset({"answers", "fulfilled", "served"})
-"""What is in the evidence of verdicts, or of their grounder, if a chat model was asked."""
-
+_Key = TypeVar("_Key", int, str)
 SOFT_SCORE = "P(yes): the mean probability of yes over the questions of an image, and over images; it decides nothing"
 
 
@@ -31,18 +29,8 @@ class SoftMean(NamedTuple):
     number: int
 
 
-@dataclass
-class _Sum:
-    total: float = 0.0
-    count: int = 0
-
-    def add(self, value: float) -> None:
-        self.total += value
-        self.count += 1
-
-    @property
-    def mean(self) -> SoftMean:
-        return SoftMean(self.total / self.count, self.count)
+def _soft_means(values: Mapping[_Key, Sequence[float]]) -> dict[_Key, SoftMean]:
+    return {key: SoftMean(sum(group) / len(group), len(group)) for key, group in sorted(values.items())}
 
 
 @dataclass
@@ -57,9 +45,9 @@ class JudgeQuality:
     only_whole: int = 0  # those of them where the whole is fulfilled, but a clause does not hold
     only_clauses: int = 0  # those where every clause holds, but the whole is not fulfilled
     questions: int = 0  # the number of parts of verdicts
-    # the mean P(yes) of each image that has one, summed up by level; 0 for images that failed by rule
-    soft_levels: dict[int, _Sum] = field(default_factory=dict)
-    soft_kinds: dict[str, _Sum] = field(default_factory=dict)  # P(yes) of each question, summed up by kind
+    # the mean P(yes) of each image that has one, by level; 0 for images that failed by rule
+    soft_levels: dict[int, list[float]] = field(default_factory=dict)
+    soft_kinds: dict[str, list[float]] = field(default_factory=dict)  # P(yes) of each question, by kind
     # the ids of the models that answered, as far as the provider says, by the number of images
     served: Counter[str] = field(default_factory=Counter)
 
@@ -71,7 +59,13 @@ class JudgeQuality:
         if any(not _TOLD_BY_CHAT_MODELS.isdisjoint(evidence) for evidence in sources):
             self._add_told(verdict)
         if isinstance(verdict, Verdict):
-            self._add_soft(verdict, judged.outcome.level)
+            self.questions += len(verdict.parts)
+            soft = 0.0 if "rule" in verdict.evidence else soft_score(verdict)
+            if soft is not None:
+                self.soft_levels.setdefault(judged.outcome.level, []).append(soft)
+            for part in verdict.parts:
+                if part.p_yes is not None:
+                    self.soft_kinds.setdefault(part.kind, []).append(part.p_yes)
 
     def _add_told(self, verdict: Verdict | Unscored) -> None:
         # Here, because built-in judges tell nothing of this.
@@ -89,15 +83,6 @@ class JudgeQuality:
                 self.only_whole += bool(verdict.evidence["fulfilled"])
                 self.only_clauses += not verdict.evidence["fulfilled"]
 
-    def _add_soft(self, verdict: Verdict, level: int) -> None:
-        self.questions += len(verdict.parts)
-        soft = 0.0 if "rule" in verdict.evidence else soft_score(verdict)
-        if soft is not None:
-            self.soft_levels.setdefault(level, _Sum()).add(soft)
-        for part in verdict.parts:
-            if part.p_yes is not None:
-                self.soft_kinds.setdefault(part.kind, _Sum()).add(part.p_yes)
-
     @property
     def dropped_share(self) -> float:
         """The share of boxes whose labels were not requested."""
@@ -111,24 +96,24 @@ class JudgeQuality:
     @property
     def answered(self) -> int:
         """The number of questions that have P(yes)."""
-        return sum(entry.count for entry in self.soft_kinds.values())
+        return sum(map(len, self.soft_kinds.values()))
 
     @property
     def soft_score(self) -> SoftMean | None:
         """The mean P(yes) over the images that have it, or None if no question has it."""
-        sums = self.soft_levels.values()
-        count = sum(entry.count for entry in sums)
-        return SoftMean(sum(entry.total for entry in sums) / count, count) if self.soft_kinds and count else None
+        count = sum(map(len, self.soft_levels.values()))
+        total = sum(map(sum, self.soft_levels.values()))
+        return SoftMean(total / count, count) if self.soft_kinds and count else None
 
     @property
     def soft_by_level(self) -> Mapping[int, SoftMean]:
         """The mean P(yes) over images, by level."""
-        return {level: entry.mean for level, entry in sorted(self.soft_levels.items())} if self.soft_kinds else {}
+        return _soft_means(self.soft_levels) if self.soft_kinds else {}
 
     @property
     def soft_by_kind(self) -> Mapping[str, SoftMean]:
         """The mean P(yes) over questions, by kind."""
-        return {kind: entry.mean for kind, entry in sorted(self.soft_kinds.items())}
+        return _soft_means(self.soft_kinds)
 
 
 def quality_remarks(quality: JudgeQuality, *, wants_logprobs: bool) -> Iterator[str]:

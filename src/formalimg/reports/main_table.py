@@ -15,11 +15,9 @@ from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.stats.observations import Generalizability, Interval
 from formalimg.types import Table
 
+# A column of the main table, and how its cells follow from a run and from published numbers. A cell that is a dash is
+# not known to the run at all; an unknown number of the run is None.
 _MainColumn: TypeAlias = tuple[Column, Callable[[RunRow], Cell], Callable[[PublishedRow], Cell]]
-"""A column of the main table, and how its cells follow from a run and from published numbers.
-
-A cell that is a dash is not known to the run at all; an unknown number of the run is None.
-"""
 
 
 def main_table(section: Section, comparison: Comparison) -> Table:
@@ -54,7 +52,17 @@ def _build_columns(section: Section) -> Iterator[_MainColumn]:
     if section.epsilon is not None:
         epsilon = epsilon_text(section.epsilon)
         column = Column("G", "level", subscript=epsilon, starts=True, figure="generalizability", name=epsilon)
-        yield column, _generalizability_cell, lambda row: row.generalizability
+
+        def general_cell(row: RunRow) -> Cell:
+            general, coverage = row.summary.generalizability, row.summary.overall.coverage
+            bounds = row.bounds_of(lambda estimates: estimates.generalizability)
+            return (
+                NOTHING
+                if general is None
+                else generalizability_number(general)._replace(coverage=coverage, bounds=bounds)
+            )
+
+        yield column, general_cell, lambda row: row.generalizability
     if section.ranks:
         ranks = {row.name: rank for row, rank in zip(section.rows, section.ranks, strict=True)}
 
@@ -69,7 +77,7 @@ def _build_columns(section: Section) -> Iterator[_MainColumn]:
         yield column, _soft_score_cell, lambda _: NOTHING
     yield (
         Column("scored", "scored", figure="overall", name="all images"),
-        lambda row: Number.of(row.summary.overall)._replace(bounds=row.overall_bounds()),
+        lambda row: Number.of(row.summary.overall)._replace(bounds=row.bounds_of(lambda values: values.overall)),
         lambda _: "published",
     )
 
@@ -90,7 +98,8 @@ def _level_column(section: Section, level: int) -> _MainColumn:
     def run_cell(row: RunRow) -> Cell:
         if level not in row.summary.levels:
             return "not run" if row.looks is not None and level in row.looks.levels else NOTHING
-        return Number.of(row.summary.levels[level])._replace(bounds=row.level_bounds(level))
+        bounds = row.bounds_of(lambda estimates: estimates.levels.get(level))
+        return Number.of(row.summary.levels[level])._replace(bounds=bounds)
 
     return column, run_cell, lambda row: row.rates.get(level, NOTHING)
 
@@ -116,7 +125,7 @@ def _band_column(section: Section, name: str) -> _MainColumn:
         passed, scored, expected = (
             sum(getattr(rate, count) for rate in rates) for count in ("passed", "scored", "expected")
         )
-        bounds = row.band_bounds(name)
+        bounds = row.bounds_of(lambda estimates: estimates.bands.get(name))
         return Number(band.value, band.interval, None, passed, scored, expected, band.coverage, bounds=bounds)
 
     def published_cell(row: PublishedRow) -> Cell:
@@ -134,13 +143,6 @@ def _soft_score_cell(row: RunRow) -> Cell:
     total, unknown = soft.value * soft.number, expected - soft.number
     bounds = Interval(total / expected, (total + unknown) / expected)
     return Number(soft.value, scored=soft.number, expected=expected, bounds=bounds)
-
-
-def _generalizability_cell(row: RunRow) -> Cell:
-    general = row.summary.generalizability
-    if general is None:
-        return NOTHING
-    return generalizability_number(general)._replace(coverage=row.summary.overall.coverage, bounds=row.held_bounds())
 
 
 def generalizability_number(general: Generalizability) -> Number:

@@ -29,15 +29,29 @@ from formalimg.types import Benchmark, RunRecord
 if TYPE_CHECKING:
     from formalimg.reports.corrected import CorrectedRun
 
-_DETAIL_HEAD, _DETAIL_TAIL = 240, 160
-"""Characters of a long detail that are shown: what happened stands at its beginning, what to do at its end."""
+_DETAIL_HEAD, _DETAIL_TAIL = 240, 160  # Of a long detail: what happened stands at its beginning, the remedy at its end
 
 # --- captions
 
 
 def main_caption(section: Section, comparison: Comparison, *, intervals: bool = True) -> str:
     """Return the caption of the main table: what its numbers mean, who judged, and the rules that apply."""
-    sentences = (_score_caption if section.suite.has_scores else _rate_caption)(section, comparison, intervals)
+    suite = section.suite
+    if suite.has_scores:
+        levels = f" ({suite.levels_note})" if suite.levels_note else ""
+        sentences = [f"{section.title}: mean scores of images, from 0 to 1{levels}"]
+        rules = suite.score_rules(comparison.how) or ()
+    else:
+        sentences = [f"{section.title}: pass rate in percent, by {suite.level}"]
+        rules = (rule_text(comparison.missing),)
+    sentences += [*_extent_and_judge(section), *rules]
+    if intervals:
+        sentences.append(interval_note(section, comparison))
+    if section.epsilon is not None:
+        sentences.append(
+            f"G{epsilon_text(section.epsilon)}: the largest {suite.level} up to which at least "
+            f"{format_value(section.epsilon, 'percent').removesuffix('.0')} % of images pass"
+        )
     return f"{'. '.join(sentences)}."
 
 
@@ -89,7 +103,7 @@ def _adaptive_remark(row: RunRow, suite: Benchmark) -> str:
 def _headline_bounds(row: RunRow, suite: Benchmark) -> tuple[str, Interval | None]:
     """Return the name of the headline rate, and its bounds over all possible missing verdicts."""
     *_, band = suite.bands or [""]
-    bounds = row.band_bounds(band) if band else row.overall_bounds()
+    bounds = row.bounds_of(lambda estimates: estimates.bands.get(band) if band else estimates.overall)
     return band or "the rate", None if suite.has_scores else bounds
 
 
@@ -100,28 +114,6 @@ def interval_note(section: Section, comparison: Comparison) -> str:
         f"Intervals: {100 * comparison.confidence:g} %{over}; they cover which {units} and images were drawn, not "
         "errors of the judge, nor what other prompts or settings would change"
     )
-
-
-def _rate_caption(section: Section, comparison: Comparison, intervals: bool) -> Iterator[str]:
-    yield f"{section.title}: pass rate in percent, by {section.suite.level}"
-    yield from _extent_and_judge(section)
-    yield rule_text(comparison.missing)
-    if intervals:
-        yield interval_note(section, comparison)
-    if section.epsilon is not None:
-        yield (
-            f"G{epsilon_text(section.epsilon)}: the largest {section.suite.level} up to which at least "
-            f"{format_value(section.epsilon, 'percent').removesuffix('.0')} % of images pass"
-        )
-
-
-def _score_caption(section: Section, comparison: Comparison, intervals: bool) -> Iterator[str]:
-    levels = f" ({section.suite.levels_note})" if section.suite.levels_note else ""
-    yield f"{section.title}: mean scores of images, from 0 to 1{levels}"
-    yield from _extent_and_judge(section)
-    yield from section.suite.score_rules(comparison.how) or ()
-    if intervals:
-        yield interval_note(section, comparison)
 
 
 def _extent_and_judge(section: Section) -> Iterator[str]:

@@ -111,16 +111,24 @@ def _suite_part(
     tables = "".join(table_html(table, section) for table in section.shown_tables if not is_corrected(table))
     methods = join(element("p", note, class_="caption") for note in notes_of(main, compact=True))
     level = level_word(section.suite) or "level"
+    grid, people = "", []
+    if images.grid is not None:  # inline, so that tooltips work
+        grid = element("figure", images.grid.element(), element("figcaption", images.grid.note), class_="drawing")
+    if studies:  # here, so that other pages are made faster
+        from formalimg.human_eval.agreement.studies import tables_of_study
+        from formalimg.reports.figures.studies import study_figures
+
+        people = [_with_figures(tables_of_study(study), study_figures(study), section) for study in studies]
     folds = (
-        ("bars", "Where it fails", failure_bars(replace(section, rows=section.rated))),
+        ("bars", "Where it fails", _failure_bars(replace(section, rows=section.rated))),
         ("images", "Images", gallery_html(section, images.examples, remark, f"image-{number}")),
-        ("examples", f"Examples by {level}", _grid_html(images.grid)),
+        ("examples", f"Examples by {level}", grid),
         ("published", "Published numbers", _table_html(published, section) if published.rows else ""),
         ("corrected", "Corrected by human labels", _html_of_corrected(section, comparison.confidence)),
         ("tables", section.suite.tables_heading, tables),
-        ("people", "Compared with people", "".join(_study_html(study, section) for study in studies)),
+        ("people", "Compared with people", "".join(people)),
         ("methods", "How these numbers are made", methods),
-        ("runs", "Runs and their settings", run_cards(section)),
+        ("runs", "Runs and their settings", _run_cards(section)),
     )
     # The most important numbers of each run; none where runs are too many to be seen at once.
     strip = [
@@ -188,21 +196,12 @@ def _headline_texts(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     general, by = row.summary.generalizability, ""
     if section.epsilon is None or general is None:
         return
-    if corrected and corrected.held and corrected.held.corrected.value is not None:
-        general, by = corrected.held.corrected, ", by people"
+    if corrected and corrected.held and corrected.held[1].value is not None:
+        general, by = corrected.held[1], ", by people"
     interval = generalizability_interval(general)
     text = f" G, the highest {section.suite.level} with at least {100 * section.epsilon:g} %"
     text += f" (interval {interval})" * bool(interval and general.value is not None)
     yield str(general.value) if by else generalizability_text(row.summary), f"{text}{by}"
-
-
-def _study_html(study: HumanStudy, section: Section) -> str:
-    """Return the results of a human rating study as HTML: its figures side by side, then its other tables."""
-    # here, so that other pages are made faster
-    from formalimg.human_eval.agreement.studies import tables_of_study
-    from formalimg.reports.figures.studies import study_figures
-
-    return _with_figures(tables_of_study(study), study_figures(study), section)
 
 
 def _html_of_corrected(section: Section, confidence: float) -> str:
@@ -225,13 +224,6 @@ def _with_figures(tables: Sequence[Table], figures: Iterable[Figure], section: S
         # Each figure is an image of its own: it is drawn on white, for papers, and stays so in dark colours.
         figures=[(figure, b64encode(figure.svg("").encode()).decode("ascii")) for figure in figures],
     )
-
-
-def _grid_html(figure: Figure | None) -> str:
-    """Return a figure and its caption as inline HTML on white, so that tooltips work."""
-    if figure is None:
-        return ""
-    return element("figure", figure.element(), element("figcaption", figure.note), class_="drawing")
 
 
 def page_style() -> Markup:
@@ -267,7 +259,7 @@ def _read_asset(name: str) -> Markup:
 _MAX_BARS = 24  # Further lines of a chart are collapsed
 
 
-def failure_bars(section: Section) -> str:
+def _failure_bars(section: Section) -> str:
     """Return bars for the share of failed parts by kind and by word, side by side for all runs."""
     if not any(row.kinds or row.predicates for row in section.rows):
         return ""
@@ -304,7 +296,7 @@ def _failure_chart(
     return {"title": title, "by": by, "lines": lines[:_MAX_BARS], "more": lines[_MAX_BARS:]}
 
 
-def run_cards(section: Section) -> str:
+def _run_cards(section: Section) -> str:
     """Return a card for each run with its own details, after the details that all runs share."""
     facts = [_run_facts(row) for row in section.rows]
     common = [fact for fact in facts[0] if all(fact in run_facts for run_facts in facts)] if len(facts) > 1 else []

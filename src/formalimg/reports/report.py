@@ -51,7 +51,7 @@ def render(
                 texts += ["Compared with people\n", terminal_plain_text(render_terminal(_study_tables(studied)))]
             return "\n".join(texts)
         case "md":
-            from formalimg.reports.tables.markdown import render_markdown
+            from formalimg.reports.tables.markup import render_markdown
 
             texts = []
             for section in comparison.sections:
@@ -62,7 +62,7 @@ def render(
                 texts += [render_markdown(table, 3) for table in _study_tables(studied)]
             return "\n".join(texts)
         case "latex":
-            from formalimg.reports.tables.latex import render_latex
+            from formalimg.reports.tables.markup import render_latex
 
             tables = [
                 table

@@ -167,7 +167,7 @@ class Scores(Sequence[Score]):
 
     def table(self) -> str:
         """Return the scores as a Markdown table."""
-        from formalimg.reports.tables.markdown import render_markdown
+        from formalimg.reports.tables.markup import render_markdown
 
         return render_markdown(score_table(self))
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import Comparison, HowCounted, Section, SeenRun
     from formalimg.reports.figures.svg import Figure
-    from formalimg.reports.reference import Published, ReferenceRow
-    from formalimg.reports.run_export import ExportedRun
+    from formalimg.reports.published import ExportedRun, Published, ReferenceRow
     from formalimg.reports.run_numbers import RunImages, RunNumbers
     from formalimg.rewards.tasks import OwnQuestion
     from formalimg.runs.reader import StoredRun
@@ -125,7 +124,7 @@ class CfWorld(Benchmark):
         return scoring_rules(self, how)
 
     def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]]:
-        from formalimg.reports.reference import read_reference_rows
+        from formalimg.reports.published import read_reference_rows
 
         return read_reference_rows(self.name, __package__, "reference.toml")
 
@@ -174,7 +173,7 @@ class CfWorld(Benchmark):
     # --- models and rewards
 
     def image_layout(self) -> ImageLayout:
-        from formalimg.benchmarks.cfworld.image_files import LAYOUT
+        from formalimg.benchmarks.cfworld.result_files import LAYOUT
 
         return LAYOUT
 

@@ -17,7 +17,7 @@ from formalimg.benchmarks.cfworld.run_scores import (
 from formalimg.benchmarks.cfworld.scores import ScoreSummary, score_difference
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, FIELD_TAGGED
 from formalimg.reports.comparison_model import GradedImage, HowCounted, SeenRun, run_cell, run_column, table_of_rates
-from formalimg.reports.reference import reference_rows
+from formalimg.reports.published import reference_rows
 from formalimg.reports.tables.format import level_name, rule_text
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.stats.observations import ScoreObservation

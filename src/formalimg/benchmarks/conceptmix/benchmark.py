@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import Comparison, HowCounted, Section, SeenRun
     from formalimg.reports.figures.svg import Figure
-    from formalimg.reports.reference import Published, ReferenceRow
-    from formalimg.reports.run_export import ExportedRun
+    from formalimg.reports.published import ExportedRun, Published, ReferenceRow
     from formalimg.rewards.tasks import OwnQuestion
     from formalimg.runs.reader import StoredRun
 
@@ -184,7 +183,7 @@ class ConceptMix(Benchmark):
         return item_figures(items)
 
     def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]]:
-        from formalimg.reports.reference import read_reference_rows
+        from formalimg.reports.published import read_reference_rows
 
         return read_reference_rows(self.name, __package__, "reference.toml")
 

@@ -15,7 +15,7 @@ from formalimg.benchmarks.conceptmix.spec import ConceptSpec
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rated_images import question_keys
-from formalimg.reports.run_export import ExportedRun, copy_image, require_model_name
+from formalimg.reports.published import ExportedRun, copy_image, require_model_name
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.types import Item, Verdict
 

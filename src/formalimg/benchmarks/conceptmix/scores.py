@@ -9,7 +9,7 @@ from typing import NamedTuple
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
 from formalimg.errors import FormalimgError
 from formalimg.reports.comparison_model import HowCounted, SeenRun, run_cell, run_column
-from formalimg.reports.reference import ReferenceRow, reference_rows
+from formalimg.reports.published import ReferenceRow, reference_rows
 from formalimg.reports.tables.format import count_noun, rule_text
 from formalimg.reports.tables.model import Column, Number, TableRow
 from formalimg.stats.intervals import fraction_interval

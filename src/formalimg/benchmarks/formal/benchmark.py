@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from formalimg.models.builtin.complete_scene import DrawnWorld
     from formalimg.reports.comparison_model import Comparison, HowCounted, Section, SeenRun
     from formalimg.reports.figures.svg import Figure
-    from formalimg.reports.reference import Published, ReferenceRow
-    from formalimg.reports.run_export import ExportedRun
+    from formalimg.reports.published import ExportedRun, Published, ReferenceRow
     from formalimg.runs.reader import StoredRun
 
 
@@ -116,7 +115,7 @@ class FormulaBenchmark(Benchmark):
         return run_figures(section)
 
     def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]]:
-        from formalimg.reports.reference import read_reference_rows
+        from formalimg.reports.published import read_reference_rows
 
         tables = ("reference_table1.toml", "reference_tables2to5.toml")
         return read_reference_rows(self.name, __package__, *tables, percent=True)

@@ -13,7 +13,7 @@ from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.items_file import id_order
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
-from formalimg.reports.run_export import ExportedRun, copy_image, count_unscored, require_model_name, unscored_text
+from formalimg.reports.published import ExportedRun, copy_image, count_unscored, require_model_name, unscored_text
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.types import Unscored, Verdict
 

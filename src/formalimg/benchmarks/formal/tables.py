@@ -14,7 +14,7 @@ from formalimg.stats.summary import summarize
 from formalimg.types import Benchmark, Table
 
 if TYPE_CHECKING:
-    from formalimg.reports.reference import Published, ReferenceRow
+    from formalimg.reports.published import Published, ReferenceRow
 
 _OVERALL = "Overall"
 _SHORT_LEVELS, _LONGEST = (1, 2), 10
@@ -163,7 +163,7 @@ def _list_published_changes(suite: str, rows: Sequence[ReferenceRow], levels: Se
 
 
 def _reference_rows(suite: str, quantity: Published = "rate", condition: str = "") -> Sequence[ReferenceRow]:
-    from formalimg.reports.reference import reference_rows  # here, because most reports are without published rows
+    from formalimg.reports.published import reference_rows  # here, because most reports are without published rows
 
     return reference_rows(suite, quantity, condition=condition)
 

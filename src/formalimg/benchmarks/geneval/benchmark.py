@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from formalimg.models.base import Failed, ImageRequest, Refused
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import HowCounted, SeenRun
-    from formalimg.reports.reference import Published, ReferenceRow
+    from formalimg.reports.published import Published, ReferenceRow
     from formalimg.scenes.scene import Scene
 
 
@@ -124,7 +124,7 @@ class GenEval(Benchmark):
         return object_tables(self, runs, how)
 
     def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]]:
-        from formalimg.reports.reference import read_reference_rows
+        from formalimg.reports.published import read_reference_rows
 
         return read_reference_rows(self.name, __package__, "reference.toml")
 

@@ -90,19 +90,19 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Ob
     if UNREADABLE_OBJECTS in tags and record.fields["include"] == [] and "exclude" not in record.fields:
         return ObjectSpec(task, ())
     try:
-        return known_spec(record.fields)
+        return build_spec(record.fields)
     except FormalimgError as error:
         record.wrong(str(error))
         return None
 
 
-def known_spec(fields: dict[str, Any]) -> ObjectSpec:
+def build_spec(fields: dict[str, Any]) -> ObjectSpec:
     """Build the spec from fields already known to be valid."""
     if not fields["include"] and "exclude" not in fields:
         return ObjectSpec(fields["task"], ())
     return parse_metadata({**fields, "tag": fields["task"]})
 
 
-def asked_text(spec: ObjectSpec) -> str:
+def canonical_text(spec: ObjectSpec) -> str:
     """Return the fields of a spec as JSON text."""
     return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)

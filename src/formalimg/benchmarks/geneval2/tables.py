@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from formalimg.reports.box_answer_tables import box_answer_table
 from formalimg.reports.comparison_model import HowCounted, SeenRun, table_of_rates
+from formalimg.reports.judge_tables import box_answer_table
 from formalimg.reports.tables.format import level_head, level_word, rule_text
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.types import Benchmark, Table

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 from formalimg._util.text import json_text
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
-from formalimg.reports.tables.data_formats import csv_text, export_label
-from formalimg.reports.tables.format import NOTHING, count_noun
-from formalimg.reports.tables.markdown import render_markdown
+from formalimg.reports.tables.format import NOTHING, count_noun, csv_text, export_label
+from formalimg.reports.tables.markup import render_markdown
 from formalimg.reports.tables.model import Cell, Column, Number, Placement, TableRow
 from formalimg.reports.tables.terminal import render_terminal, terminal_plain_text
 from formalimg.stats.agreement import Consistency, MeanConsistency

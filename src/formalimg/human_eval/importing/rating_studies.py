@@ -19,7 +19,7 @@ from formalimg.benchmarks.record import free_name
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.importing.answers import ANSWER_NAMES, describe_source, read_name, read_sample
 from formalimg.human_eval.study_builder import write_rated_study
-from formalimg.reports.tables.data_formats import csv_text
+from formalimg.reports.tables.format import csv_text
 from formalimg.runs.reader import StoredRun
 
 _COLUMNS = ("model", "item", "sample", "rater", "rating")

@@ -231,7 +231,6 @@ class JudgeCertificate:
         return replace(certificate, findings=find_faults(certificate))
 
     def _check_counts(self) -> None:
-        """Raise `ValueError` if the counts are inconsistent."""
         pairs = [share for counts in self.counts for share in (counts.sensitivity, counts.specificity)]
         changes = [count for row in self.nuisances for count in (row.to_yes, row.to_no, row.unscored)]
         totals = [*(share.whole for share in pairs), *(counts.asked for counts in self.nuisances)]

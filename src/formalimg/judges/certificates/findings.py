@@ -188,7 +188,6 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _place_faults(certificate: JudgeCertificate, level: float) -> list[str]:
-    """Describe faults for small objects, many objects or high levels."""
     phrases = {
         "size": "where the smallest object has {} thousandths of the image",
         "objects": "with {} objects",

@@ -176,7 +176,6 @@ def _center_box(width: float, height: float, at: Box) -> Box:
 
 
 def _set_box(drawn: DrawnScene, number: int, box: Box) -> DrawnScene | None:
-    """Set the box of an object and drop its relations, or return None if other objects depend on it."""
     if any(relation.second == number for relation in _get_relations(drawn)):
         return None
     moved = _set_object(drawn, number, replace(drawn.scene.objects[number], box=box))

@@ -154,7 +154,6 @@ class ClassDetector(_LoadedModel):
 
 
 def _load_detector(name: str, checkpoint: Checkpoint, family: DetectorFamily) -> ZeroShotDetector | ClassDetector:
-    """Load a detector of the type given by its configuration."""
     import transformers as library
 
     silence_libraries("transformers")

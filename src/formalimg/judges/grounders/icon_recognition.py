@@ -103,7 +103,6 @@ def average_cells(rows: NDArray[np.float32], grid: CellGrid, coarser: CellGrid) 
 
 
 def _compute_softening(rows: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
-    """Return the difference that a slight blur makes to each cell."""
     background = np.array(drawing_background(), np.float32)
     drawn = rows.reshape(-1, grid.down, grid.across, 3) - background
     framed = np.pad(drawn, ((0, 0), (1, 1), (1, 1), (0, 0)))
@@ -127,7 +126,6 @@ def _load_looks() -> tuple[tuple[IconLook, ...], NDArray[np.float32], NDArray[np
 
 
 def _rotate_cells(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rotate square grids of cells by 90 degrees clockwise."""
     squares = rows.reshape(-1, FINEST, FINEST, 3)
     return np.rot90(squares, -1, axes=(1, 2)).reshape(len(rows), -1)
 
@@ -232,7 +230,6 @@ def _find_nearest(cells: NDArray[np.float32], grid: CellGrid) -> list[NearestLoo
 
 
 def _nearest_of(distances: NDArray[np.float32], rows: NDArray[np.intp], grid: CellGrid) -> NearestLooks:
-    """Return the nearest looks among the given rows, based on their distances."""
     kinds = load_templates(grid).kinds[rows]
     best = int(np.argmin(distances))
     rivals = np.where(kinds == kinds[best], np.inf, distances)
@@ -336,7 +333,6 @@ class _TemplateProducts(NamedTuple):
 
 @cache
 def _dot_products(grid: CellGrid) -> NDArray[np.float32]:
-    """Compute the fields of `_TemplateProducts` as rows of an array."""
     _, _, bold, fine, soft = load_templates(grid)
     # A look may have the same outline at all sizes: the ones keep its two directions apart.
     with_bold = [_dot_rows(bold, bold), _dot_rows(bold, fine), _dot_rows(bold, soft)]

@@ -12,7 +12,8 @@ from PIL import Image
 
 from formalimg._util.transformer import Floats, Weights, encoder_layer, grid_positions, norm, softmax, to_patches
 from formalimg.drawing.icon_scene import draw
-from formalimg.scenes.objects import CANVAS
+from formalimg.judges.boxes import box_overlap
+from formalimg.scenes.objects import CANVAS, Box
 from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
@@ -29,20 +30,19 @@ class Cells(NamedTuple):
     right: int
     bottom: int
 
-    def contains(self, inner: Cells) -> bool:
-        return (
-            self.left <= inner.left
-            and self.top <= inner.top
-            and inner.right <= self.right
-            and inner.bottom <= self.bottom
-        )
-
 
 def find_outermost(components: Iterable[Cells]) -> list[Cells]:
-    """Return the components that are not contained in another, from top to bottom."""
+    """Return the components that are not contained in another, from top to bottom.
+
+    A component within the rectangle of another belongs to it: the parts inside an outline may not touch it.
+    """
     outer: list[Cells] = []
     for cells in sorted(components, key=lambda cells: (cells.left - cells.right) * (cells.bottom - cells.top)):
-        if not any(larger.contains(cells) for larger in outer):
+        left, top, right, bottom = cells
+        if not any(
+            larger.left <= left and larger.top <= top and right <= larger.right and bottom <= larger.bottom
+            for larger in outer
+        ):
             outer.append(cells)
     return sorted(outer, key=lambda cells: (cells.top, cells.left))
 
@@ -157,7 +157,12 @@ def find_objects(image: Image.Image) -> list[tuple[PixelBox, ...]] | NotADrawing
             contrast = _compute_contrast(pixels, background)
             pooled = _pool_contrast(contrast)
     speck = _SPECK * max(image.size) / CANVAS / _POOL
-    clear = [cells for cells in find_components(pooled > _MIN_CONTRAST) if _is_clear(pooled, cells, speck)]
+    clear = []
+    for cells in find_components(pooled > _MIN_CONTRAST):
+        is_speck = max(cells.right - cells.left, cells.bottom - cells.top) < speck
+        strongest = pooled[cells.top : cells.bottom, cells.left : cells.right].max()
+        if strongest > (_FAINT if is_speck else _SURE_CONTRAST):
+            clear.append(cells)
     objects = find_outermost(clear) if len(clear) <= _MAX_COMPONENTS else clear
     if len(objects) > _MAX_OBJECTS:
         return NotADrawing(f"this image has {len(objects)} separate parts")
@@ -182,7 +187,7 @@ def _background_of(image: Image.Image) -> tuple[int, int, int] | None:
     near = np.maximum(np.maximum(away[0], away[1]), away[2]) <= _BACKGROUND_TOLERANCE
     if near.mean() < _MIN_BACKGROUND:
         return None
-    red, green, blue = [_median_level(channel[near]) for channel in channels]
+    red, green, blue = [int(np.median(channel[near])) for channel in channels]
     return red, green, blue
 
 
@@ -196,24 +201,10 @@ def _is_mostly_flat(pooled: NDArray[np.uint8]) -> bool:
     return bool(2 * np.count_nonzero(strongest) < strongest.size)
 
 
-def _median_level(levels: NDArray[np.uint8]) -> int:
-    below = np.cumsum(np.bincount(levels))
-    lower, upper = np.searchsorted(below, [(len(levels) - 1) // 2, len(levels) // 2], side="right").tolist()
-    return int((lower + upper) / 2)
-
-
-def _is_clear(pooled: NDArray[np.uint8], cells: Cells, speck: float) -> bool:
-    """Return whether the cells have enough contrast to be an object rather than noise."""
-    strongest = pooled[cells.top : cells.bottom, cells.left : cells.right].max()
-    is_speck = max(cells.right - cells.left, cells.bottom - cells.top) < speck
-    return bool(strongest > (_FAINT if is_speck else _SURE_CONTRAST))
-
-
 _CHANNELS = 3
 
 
 def _compute_contrast(pixels: NDArray[np.uint8], background: tuple[int, int, int]) -> NDArray[np.uint8]:
-    """Return the absolute difference of each pixel channel from the background, with interleaved channels."""
     height, width, _ = pixels.shape
     levels = pixels.reshape(height, width * _CHANNELS)
     flat = np.tile(np.array(background, np.uint8), width)
@@ -302,27 +293,33 @@ def has_drawn_background(image: Image.Image) -> bool:
 
 def predict_icons(image: Image.Image) -> Floats:
     """Return the network's predictions for each patch of a small image."""
-    network = _load_network()
+    weights, _, _ = _load_network()
     pixels = np.asarray(image, dtype=np.float32) / np.float32(127.5) - 1
-    x = network.weights.linear("patch", to_patches(pixels, _PATCH))
+    x = weights.linear("patch", to_patches(pixels, _PATCH))
     x = x + grid_positions(_GRID, x.shape[1])
-    for layer in network.weights.parts("layers"):
+    for layer in weights.parts("layers"):
         x = encoder_layer(layer, x)
-    return network.weights.linear("out", norm(x))
+    return weights.linear("out", norm(x))
 
 
 def decode_icons(predicted: Floats) -> list[SmallIcon]:
     """Decode the network's predictions to objects, in descending order of confidence."""
-    network = _load_network()
+    _, classes, colors = _load_network()
     scores = 1 / (1 + np.exp(-predicted[:, 0]))
-    nouns = 5 + len(network.classes)
+    nouns = 5 + len(classes)
     candidates: list[tuple[int, PixelBox]] = []
     total: list[float] = []
     for patch in map(int, np.argsort(-scores, kind="stable")):
         if scores[patch] < _MIN_PATCH_SCORE:
             break
-        edges = _decode_edges(predicted[patch, 1:5], patch)
-        same = next((n for n, (_, rival) in enumerate(candidates) if _boxes_overlap(edges, rival) > _SAME_OBJECT), None)
+        row, column = divmod(patch, _GRID)
+        x, y = (column + 0.5) * _PATCH, (row + 0.5) * _PATCH
+        left, top, right, bottom = (float(offset) * _PATCH for offset in predicted[patch, 1:5])
+        left, top = (min(max(edge, 0.0), SMALL_SIDE - 1.0) for edge in (x + left, y + top))
+        right, bottom = (min(edge, float(SMALL_SIDE)) for edge in (max(x + right, left + 1), max(y + bottom, top + 1)))
+        edges = PixelBox(left, top, right, bottom)
+        overlaps = (box_overlap(Box(*edges), Box(*rival)) for _, rival in candidates)
+        same = next((number for number, overlap in enumerate(overlaps) if overlap > _SAME_OBJECT), None)
         if same is None:
             candidates.append((patch, edges))
             total.append(float(scores[patch]))
@@ -336,22 +333,15 @@ def decode_icons(predicted: Floats) -> list[SmallIcon]:
         named, colored = softmax(predicted[patch, 5:nouns]), softmax(predicted[patch, nouns:])
         best, rival = np.argsort(-named)[:2]
         sure = min(float(named[best]), float(colored.max())) if score >= 0.5 else 1.0
-        label, color = network.classes[best], network.colors[int(colored.argmax())]
-        icons.append(SmallIcon(edges, label, color, min(sure, max(score, 1 - score)), network.classes[rival]))
+        label, color = classes[best], colors[int(colored.argmax())]
+        icons.append(SmallIcon(edges, label, color, min(sure, max(score, 1 - score)), classes[rival]))
     return icons
-
-
-def _decode_edges(offsets: Floats, patch: int) -> PixelBox:
-    row, column = divmod(patch, _GRID)
-    across, down = (column + 0.5) * _PATCH, (row + 0.5) * _PATCH
-    left, top, right, bottom = (float(offset) * _PATCH for offset in offsets)
-    return PixelBox(*_clip_edges(across + left, down + top, across + right, down + bottom))
 
 
 def find_unexplained(components: Sequence[PixelBox], icons: Sequence[SmallIcon]) -> PixelBox | None:
     """Return a connected component that extends beyond the objects found in it, or None."""
     for component in components:
-        inside = [icon.edges for icon in icons if _boxes_touch(component, icon.edges)]
+        inside = [icon.edges for icon in icons if box_overlap(Box(*component), Box(*icon.edges)) > 0]
         if not inside:
             return component
         reach = PixelBox(
@@ -371,38 +361,9 @@ def find_unexplained(components: Sequence[PixelBox], icons: Sequence[SmallIcon])
     return None
 
 
-class _Network(NamedTuple):
-    weights: Weights
-    classes: tuple[str, ...]
-    colors: tuple[str, ...]
-
-
 @cache
-def _load_network() -> _Network:
+def _load_network() -> tuple[Weights, tuple[str, ...], tuple[str, ...]]:
     with (files("formalimg.judges.grounders") / "small_icons.npz").open("rb") as file, np.load(file) as arrays:
         classes, colors = (tuple(str(word) for word in arrays[name]) for name in ("classes", "colors"))
         names = [name for name in arrays.files if name not in ("classes", "colors")]
-        return _Network(Weights({name: arrays[name].astype(np.float32) for name in names}), classes, colors)
-
-
-def _clip_edges(left: float, top: float, right: float, bottom: float) -> tuple[float, float, float, float]:
-    """Clip box edges to the image, keeping them at least one pixel apart."""
-    left, top = min(max(left, 0.0), SMALL_SIDE - 1.0), min(max(top, 0.0), SMALL_SIDE - 1.0)
-    return left, top, min(max(right, left + 1), float(SMALL_SIDE)), min(max(bottom, top + 1), float(SMALL_SIDE))
-
-
-def _boxes_touch(first: PixelBox, second: PixelBox) -> bool:
-    return (
-        first.left < second.right
-        and second.left < first.right
-        and first.top < second.bottom
-        and second.top < first.bottom
-    )
-
-
-def _boxes_overlap(first: PixelBox, second: PixelBox) -> float:
-    """Return the intersection over union of two boxes."""
-    across = max(0.0, min(first.right, second.right) - max(first.left, second.left))
-    down = max(0.0, min(first.bottom, second.bottom) - max(first.top, second.top))
-    areas = [(box.right - box.left) * (box.bottom - box.top) for box in (first, second)]
-    return across * down / (sum(areas) - across * down)
+        return Weights({name: arrays[name].astype(np.float32) for name in names}), classes, colors

@@ -1,19 +1,14 @@
 """Determine what a scene must contain before a satisfied clause earns credit.
 
-A clause may hold for the wrong reason. A `forall` without an instance breaks no clause, "the cup is on the left" holds
-of a hammer that was picked for the cup, and what is forbidden is absent from every scene that shows something else. In
-a reward, such clauses would pay for images that show nothing of the prompt. So they earn nothing until
+A clause may hold for the wrong reason: a `forall` without an instance breaks no clause, and what is forbidden is absent
+from every scene that shows something else. In a reward, such clauses earn nothing until
 
 - the `exists` variables of a literal stand for objects of their *classes*;
 - each strict `forall` of the clause has an *instance*;
-- something that the formula asks for is there at all.
+- something that the formula asks for is there at all. A count is worth nothing until it has found an object.
 
-A count asks for objects by itself; until it has found one, it is worth nothing.
-
-Only the truth tables of literals become narrower, so the minimax game over clauses stays the same game.
-
-The prenex form has only the classical reading of `forall`, so `expand_strict_forall` first says the instance that the
-strict reading requires. A count is left as it is: it is one literal there, evaluated as a whole.
+Only the truth tables of literals become narrower, so the minimax game stays the same. The prenex form has only the
+classical reading of `forall`, so `expand_strict_forall` first says the instance that the strict reading requires.
 """
 
 from __future__ import annotations

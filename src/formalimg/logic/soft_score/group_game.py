@@ -52,7 +52,6 @@ class GroupLiterals:
     """The scene data required by the literals of a formula, deduplicated and computed once per formula."""
 
     def __init__(self, literals: LiteralIndex, atoms: Iterable[Atom] = ()) -> None:
-        """Assign row numbers to the data required by the literals."""
         assert not literals.counts, "counts are evaluated scene by scene"
         # Most sets are those of a predicate and come first. Others are numbered from the end, where all objects are.
         self._sets = _Rows()

@@ -1,10 +1,9 @@
 """Verify a formula in a group of scenes in vectorized form.
 
-What a formula says is computed from its parts, as truth tables with the scenes along the first axis and one axis for
-each free variable. What is said of a variable alone comes first: it leaves few objects that the variable may stand for,
-and tables have only these. A conjunction stays a list of tables for as long as it can, and `exists` eliminates its
-variables one after the other, so that tables have few variables. What has to be done does not depend on the scenes and
-is planned once per formula. Neither the prenex form nor the game over its clauses is used: the two check each other.
+Truth tables of its parts have the scenes along the first axis and one axis for each free variable. What is said of a
+variable alone comes first and leaves few objects for it. A conjunction stays a list of tables for as long as it can.
+The plan is made once per formula. Neither the prenex form nor the game over its clauses is used: the two check each
+other.
 """
 
 from __future__ import annotations
@@ -62,7 +61,6 @@ class GroupVerifier:
     """Verifies a formula in groups of scenes."""
 
     def __init__(self, formula: Formula, semantics: Semantics, literals: GroupLiterals) -> None:
-        """Plan the evaluation of the formula."""
         self._strict = semantics == "strict"
         self._literals = literals
         self._numbers = {name: number for number, name in enumerate(bound_variables(formula))}

@@ -1,17 +1,12 @@
 """Play the minimax game over clauses, in which `exists` maximizes and `forall` minimizes the clauses that hold.
 
-The players move in the order of the prefix, and each knows the moves before. The value of a position is computed
-without trying all plays: the last variable is eliminated first, by the best number for its player, and what is left is
-a table over its neighbours. Where all tables are small, which is nearly always, this is done in one pass; where they
-are not, move by move; and where a table would be too large, a variable is fixed to one object after the other instead.
-The play is exact, and the same, in all cases.
+Players move in the order of the prefix, and each knows the moves before. The last variable is eliminated first, by the
+best number for its player, which leaves a table over its neighbours: in one pass where all tables are small, else move
+by move, and where a table would be too large, object by object. The play is exact, and the same, in all cases.
 
-In one pass, eliminating the variables from the last to the first leaves, for each, a table of the payoffs of its picks;
-backtracking from the first to the last gives the play, of equally good objects the first. The tables are smaller if
-variables that one player picks in a row are eliminated in the best order. Then the best play must be unique, or it
-would depend on that order. So ties are broken in the numbers themselves: each pick also counts by its position in the
-scene, less than any clause or class does, and the more the earlier its variable is picked. Where the numbers would be
-too large for that, the order of the prefix is kept.
+In one pass, variables that one player picks in a row are eliminated in the best order. Then the best play must be
+unique, or it would depend on that order. So each pick also counts by its position in the scene, less than any clause or
+class does, and the more the earlier its variable is picked. Where the numbers would be too large, the order is kept.
 """
 
 from __future__ import annotations
@@ -350,7 +345,6 @@ def _sum_payoffs(payoffs: Sequence[Payoff], variables: Sequence[int]) -> NumberA
 
 
 def _split_connected(variable: int, payoffs: Sequence[Payoff]) -> tuple[list[Payoff], list[Payoff]]:
-    """Split the payoffs into those connected to the variable, directly or indirectly, and the rest."""
     reached = {variable}
     near: list[Payoff] = []
     far = list(payoffs)

@@ -206,22 +206,16 @@ class _ScopedWeight(NamedTuple):
 
 
 class ComponentBatches:
-    """The batches of clauses of a component.
-
-    Attributes:
-        unconditional: its clauses.
-        forall_bounds: bounds for each variable that `forall` binds.
-        literal_rows: for each variable, the number of variables and the row of each literal about it, and its axis.
-    """
+    """The batches of clauses of a component, and bounds for each variable that `forall` binds."""
 
     def __init__(self, component: IndexedComponent) -> None:
-        """Group the clauses of a component into batches."""
         kinds = component.kinds
         self._weighted = _collect_weights(component)
         self.unconditional = _batch_clauses(kinds, self._weighted)
         self.forall_bounds = tuple(
             _bounds_of_forall(variable, self._weighted) for variable, kind in enumerate(kinds) if kind == "forall"
         )
+        # For each variable, the number of variables and the row of each literal about it, and its axis.
         self.literal_rows: tuple[tuple[tuple[int, int, int], ...], ...] = tuple(
             tuple(
                 dict.fromkeys(

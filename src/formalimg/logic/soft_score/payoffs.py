@@ -95,7 +95,6 @@ class TruthTables:
     """Truth tables of literals in a world. Each atom is evaluated only once."""
 
     def __init__(self, world: World, style: str | None, literals: LiteralIndex, semantics: Semantics) -> None:
-        """Compute the truth tables of all literals."""
         self.objects = len(world)
         of_style, of_one, of_two, counts = literals
         counting = CountingObjects(world)
@@ -259,11 +258,7 @@ class TooManyCountsError(Exception):
 
 
 class CountTables:
-    """Credits of counts in a world, as integer fractions of `CREDIT_UNIT`.
-
-    Attributes:
-        tables: a table for each count; CREDIT_UNIT where it holds, and less where it fails.
-    """
+    """Credits of counts in a world: a table for each, with CREDIT_UNIT where it holds and less where it fails."""
 
     def __init__(
         self,
@@ -273,7 +268,6 @@ class CountTables:
         counts: Collection[CountKey],
         counting: CountingObjects,
     ) -> None:
-        """Compute the tables of all counts."""
         self._evaluator = Evaluator(DistinguishingWorld(world), semantics, style)
         self._objects = len(world)
         try:

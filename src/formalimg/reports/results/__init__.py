@@ -4,8 +4,7 @@ from formalimg._util.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from formalimg.reports.results.failures import Failure, Failures
-    from formalimg.reports.results.result import Evaluation
+    from formalimg.reports.results.result import Evaluation, Failure, Failures
 
 __all__ = [
     "Evaluation",

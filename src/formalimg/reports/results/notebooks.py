@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from formalimg.reports.comparison_model import Comparison
-    from formalimg.reports.results.failures import Failure
+    from formalimg.reports.results.result import Failure
 
 
 _SHARED_COLUMNS = ("suite", "model", "judge", "item", "level", "sample")

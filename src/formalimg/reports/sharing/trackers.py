@@ -20,7 +20,7 @@ from formalimg._util.processes import temporary_environment
 from formalimg._util.text import truncate, visible
 from formalimg.errors import FormalimgError
 from formalimg.models.secrets import redact
-from formalimg.reports.results.failures import Failure, Failures, find_failures
+from formalimg.reports.results.result import Failure, Failures, find_failures
 from formalimg.reports.tables.format import level_word
 from formalimg.runs.manifest import Identity, RunManifest
 from formalimg.runs.reader import open_run
@@ -197,7 +197,7 @@ def _load_small_image(failure: Failure) -> Any:
 
 
 def _markdown_table(head: Sequence[str], rows: Any) -> str:
-    from formalimg.reports.tables.markdown import markdown_escape
+    from formalimg.reports.tables.markup import markdown_escape
 
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(markdown_escape(str(cell)) for cell in line)} |" for line in lines)

@@ -4,7 +4,7 @@ from formalimg._util.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from formalimg.reports.tables.markdown import render_markdown
+    from formalimg.reports.tables.markup import render_markdown
     from formalimg.reports.tables.model import Column, Number, TableRow
     from formalimg.types import Table
 

@@ -25,11 +25,8 @@ ColumnType: TypeAlias = Literal[
     "rank",  # 2, or 1–3 where the number is tied: the ends of its interval
     "scored",  # 198/200: the counts of the number, not its value
 ]
-"""How the cells of a column are written."""
-
+# Where a table belongs: among the results, below them, where it is looked up, or in files for programs alone
 Placement: TypeAlias = Literal["result", "more", "detail", "data"]
-"""Where a table belongs: among the results, below them, where it is looked up, or in files for programs alone. HTML
-pages collapse details."""
 
 
 class _Estimate(Protocol):
@@ -40,27 +37,17 @@ class _Estimate(Protocol):
 
 
 class Number(NamedTuple):
-    """A number in a table, with its interval and counts.
+    """A number in a table, with its interval and counts."""
 
-    Attributes:
-        value: the number; None if unknown. Percents, scores and shares are 0 to 1.
-        interval: its confidence interval.
-        margin: what follows the ±, where it is not the larger side of the interval.
-        passed, scored, expected: the counts behind it.
-        coverage: the share of images that were scored, where it does not follow from the counts.
-        digits: the decimals of a percent that was printed with others than one.
-        bounds: the lowest and the highest that it can be, whatever the missing verdicts are, where this does not
-            follow from the counts.
-    """
-
-    value: float | None
-    interval: Interval | None = None
-    margin: float | None = None
-    passed: int | None = None
+    value: float | None  # None if unknown. Percents, scores and shares are 0 to 1
+    interval: Interval | None = None  # its confidence interval
+    margin: float | None = None  # what follows the ±, where it is not the larger side of the interval
+    passed: int | None = None  # the counts behind it
     scored: int | None = None
     expected: int | None = None
-    coverage: float | None = None
-    digits: int | None = None
+    coverage: float | None = None  # the share of images that were scored, where it does not follow from the counts
+    digits: int | None = None  # the decimals of a percent that was printed with others than one
+    # the lowest and the highest that it can be, whatever the missing verdicts are, where the counts do not say it
     bounds: Interval | None = None
 
     @classmethod
@@ -100,37 +87,23 @@ class Number(NamedTuple):
         return Interval(self.passed / self.expected, (self.passed + self.expected - self.scored) / self.expected)
 
 
-Cell: TypeAlias = str | float | Number | None
-"""A text, or a number with or without its interval; None is an unknown number."""
+Cell: TypeAlias = str | float | Number | None  # A text, or a number with or without its interval; None is unknown
 
 
 class Column(NamedTuple):
-    """A column of a table.
+    """A column of a table."""
 
-    Attributes:
-        head: the heading.
-        type: how its cells are written.
-        unit: the unit of its numbers, where the type does not say it; it follows the heading in brackets.
-        align: left or right; by default texts are left and numbers right.
-        interval: whether intervals follow the numbers (`full`), or only where there is room, rounded outwards
-            (`compact`), or never (`none`).
-        short: the heading under that of its group, such as `3` for `K 3`.
-        group: the heading over this column and its neighbours of the same group.
-        subscript: what follows the heading as a subscript.
-        starts: whether some space separates it from the column before.
-        figure, name: what its numbers are called in CSV files; by default the table's name, and the row's texts with
-            the heading.
-    """
-
-    head: str
-    type: ColumnType = "text"
-    unit: str = ""
-    align: Literal["left", "right"] | None = None
+    head: str  # the heading
+    type: ColumnType = "text"  # how its cells are written
+    unit: str = ""  # the unit of its numbers, where the type does not say it; it follows the heading in brackets
+    align: Literal["left", "right"] | None = None  # by default texts are left and numbers right
+    # whether intervals follow the numbers, or only where there is room, rounded outwards (`compact`), or never
     interval: Literal["full", "compact", "none"] = "full"
-    short: str = ""
-    group: str = ""
-    subscript: str = ""
-    starts: bool = False
+    short: str = ""  # the heading under that of its group, such as `3` for `K 3`
+    group: str = ""  # the heading over this column and its neighbours of the same group
+    subscript: str = ""  # what follows the heading as a subscript
+    starts: bool = False  # whether some space separates it from the column before
+    # what its numbers are called in CSV files; by default the table's name, and the row's texts with the heading
     figure: str = ""
     name: str = ""
 
@@ -156,22 +129,14 @@ class Column(NamedTuple):
 
 
 class TableRow(NamedTuple):
-    """One row of a table.
+    """One row of a table."""
 
-    Attributes:
-        cells: one for each column.
-        run: the run or published model it is about; empty if it is about none.
-        model, judge: the model and the judge of published numbers; empty for runs.
-        title: an explanation that HTML pages show with the first cell.
-        is_baseline: whether the run marks the ceiling or the floor of the others.
-    """
-
-    cells: tuple[Cell, ...]
-    run: str = ""
-    model: str = ""
+    cells: tuple[Cell, ...]  # one for each column
+    run: str = ""  # the run or published model it is about; empty if it is about none
+    model: str = ""  # the model and the judge of published numbers; empty for runs
     judge: str = ""
-    title: str = ""
-    is_baseline: bool = False
+    title: str = ""  # an explanation that HTML pages show with the first cell
+    is_baseline: bool = False  # whether the run marks the ceiling or the floor of the others
 
     @property
     def is_published(self) -> bool:
