@@ -163,7 +163,7 @@ def test_packages_export_few_names_and_none_is_that_of_a_file() -> None:
 ROLES = {
     *("benchmark", "spec", "form", "items", "published", "judge", "scores", "tables", "figures", "export", "census"),
     *("authoring", "rating", "texts", "templates", "checks", "answers", "attempts", "choices"),
-    *("published_judge", "image_files", "failures", "drawings", "complete_scene", "questions"),
+    *("published_judge", "image_files", "failures", "drawings", "drawn_world", "questions"),
 }
 """Files of benchmark folders: who knows one folder finds the same in the others."""
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from formalimg.models.builtin.complete_scene import ReadFact
-
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.logic.syntax import Value, Variable, atoms
+from formalimg.models.builtin.drawn_world import ReadFact
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES
 from formalimg.types import Item
 

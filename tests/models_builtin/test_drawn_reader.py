@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from formalimg.models.builtin.complete_scene import MisreadRates
 
 from formalimg.benchmarks.conditions import Condition
 from formalimg.benchmarks.loader import load
@@ -16,6 +15,7 @@ from formalimg.models.base import Generated, ImageRequest, Refused
 from formalimg.models.builtin.baselines import Baseline, open_baseline
 from formalimg.models.builtin.drawn_parser import read_facts
 from formalimg.models.builtin.drawn_reader import brief_of, compose_drawn_reading
+from formalimg.models.builtin.drawn_world import MisreadRates
 from formalimg.runs.plan import RequestBuilder
 from formalimg.scenes.scene import SceneRelation
 

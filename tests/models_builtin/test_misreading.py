@@ -8,17 +8,17 @@ from math import sqrt
 from random import Random
 
 import pytest
-from formalimg.models.builtin.complete_scene import (
+
+from formalimg import load
+from formalimg.models.builtin.drawn_parser import read_facts
+from formalimg.models.builtin.drawn_world import (
     ATTRIBUTE_FACTS,
     MISREAD_OPTIONS,
     MisreadRates,
     ReadFact,
-    complete_scene,
+    drawn_world,
     misread,
 )
-
-from formalimg import load
-from formalimg.models.builtin.drawn_parser import read_facts
 from tests.models_builtin.drawn_reading import as_stated
 from tests.support.sizes import tries
 
@@ -112,7 +112,7 @@ def test_short_prompts_are_remembered_and_long_ones_are_not(
     remembered: list[tuple[int, bool]] = []
     for item in load(world, version)[:: tries(4, 1)]:
         facts = read_facts(item.prompt, world)
-        kept = misread(facts, complete_scene(world).rates, 12, Random(item.prompt))
+        kept = misread(facts, drawn_world(world).rates, 12, Random(item.prompt))
         remembered.append((len(facts), kept == facts))
 
     def share(low: int, high: int) -> float:

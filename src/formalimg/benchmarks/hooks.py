@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from formalimg.human_eval.agreement.study_tables import OwnStudy, StudyName
     from formalimg.judges.recorded_judge import RecordedModels
     from formalimg.models.base import Failed, ImageRequest, Refused
-    from formalimg.models.builtin.complete_scene import DrawnWorld
+    from formalimg.models.builtin.drawn_world import DrawnWorld
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import Comparison, HowCounted, Section
     from formalimg.reports.figures.svg import Figure
@@ -97,7 +97,7 @@ class BenchmarkHooks:
     def gate_item(self, run: RunRecord, item: str) -> str | None: ...  # must be shown, or images of this one count 0
     # --- models and rewards
     def image_layout(self) -> ImageLayout | None: ...  # how the authors' scripts lay out images in folders
-    def complete_scene(self) -> DrawnWorld | None: ...  # what built-in models know of it, if its images are drawings
+    def drawn_world(self) -> DrawnWorld | None: ...  # what built-in models know of it, if its images are drawings
     def arrange(self, request: ImageRequest) -> Scene | Refused | Failed | None: ...  # icons; None: by its formula
     def question_item_maker(self) -> Callable[[str, Sequence[OwnQuestion]], Item[Any]] | None: ...  # users' questions
 

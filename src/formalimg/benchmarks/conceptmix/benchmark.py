@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from formalimg.judges.clause_sentences import SceneSentence
     from formalimg.judges.preflight import KnownDrawing
     from formalimg.judges.recorded_judge import RecordedModels
-    from formalimg.models.builtin.complete_scene import DrawnWorld
+    from formalimg.models.builtin.drawn_world import DrawnWorld
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import Comparison, HowCounted, Section, SeenRun
     from formalimg.reports.figures.svg import Figure
@@ -231,7 +231,7 @@ class ConceptMix(Benchmark):
 
         return LAYOUT
 
-    def complete_scene(self) -> DrawnWorld:
+    def drawn_world(self) -> DrawnWorld:
         from formalimg.benchmarks.conceptmix.judge import WORLD
 
         return WORLD

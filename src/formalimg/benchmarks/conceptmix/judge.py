@@ -20,7 +20,7 @@ from formalimg.judges.factory import open_chat, open_published_chat, require_cha
 from formalimg.judges.preflight import BOTTLE, BOTTLE_AND_FORK, FORK, KnownDrawing, bottle_and_fork
 from formalimg.judges.question_judge import REQUESTS, AskedQuestion, YesNoJudge, combine_answers
 from formalimg.models.base import Message
-from formalimg.models.builtin.complete_scene import DrawnWorld, Meaning, MisreadRates, WorldNoun
+from formalimg.models.builtin.drawn_world import DrawnWorld, Meaning, MisreadRates, WorldNoun
 from formalimg.types import ChatModel, Item, Judge, Part, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from formalimg.human_eval.protocol import RatingRules
     from formalimg.judges.preflight import KnownDrawing
     from formalimg.judges.recorded_judge import RecordedModels
-    from formalimg.models.builtin.complete_scene import DrawnWorld
+    from formalimg.models.builtin.drawn_world import DrawnWorld
     from formalimg.reports.comparison_model import Comparison, HowCounted, Section, SeenRun
     from formalimg.reports.figures.svg import Figure
     from formalimg.reports.published import ExportedRun, Published, ReferenceRow
@@ -134,8 +134,8 @@ class FormulaBenchmark(Benchmark):
 
     # --- models and rewards
 
-    def complete_scene(self) -> DrawnWorld | None:
-        from formalimg.models.builtin.complete_scene import DrawnWorld, MisreadRates
+    def drawn_world(self) -> DrawnWorld | None:
+        from formalimg.models.builtin.drawn_world import DrawnWorld, MisreadRates
 
         if self.world != "drawn":
             return None

@@ -199,10 +199,10 @@ def _open_reader(options: Mapping[str, str]) -> Baseline:
         return compose_scene(prompt, seed, memory=memory)
 
     def compose_drawn(request: ImageRequest) -> ComposedDrawing:
-        from formalimg.models.builtin.complete_scene import complete_scene
         from formalimg.models.builtin.drawn_reader import compose_drawn_reading  # here, as Knolling needs none of it
+        from formalimg.models.builtin.drawn_world import drawn_world
 
-        rates = replace(complete_scene(request.suite).rates, **rate_options)
+        rates = replace(drawn_world(request.suite).rates, **rate_options)
         return compose_drawn_reading(request.prompt, request.suite, rates, memory=memory, seed=request.seed)
 
     return Baseline(
@@ -231,7 +231,7 @@ def _reader_options(options: Mapping[str, str]) -> tuple[str, ...]:
     """Return the names of the reader's options, including the misread rates if other options are given."""
     if not set(options) - {"memory"}:
         return ("memory",)
-    from formalimg.models.builtin.complete_scene import MISREAD_OPTIONS
+    from formalimg.models.builtin.drawn_world import MISREAD_OPTIONS
 
     return ("memory", *MISREAD_OPTIONS)
 

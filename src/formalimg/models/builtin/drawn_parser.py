@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from formalimg.models.builtin.complete_scene import ReadFact, SceneMention, SceneToken, drawn_lexicon, find_scene_tokens
+from formalimg.models.builtin.drawn_world import ReadFact, SceneMention, SceneToken, drawn_lexicon, find_scene_tokens
 from formalimg.models.builtin.mentions import JOINTS, MAX_OBJECTS, TextCue, TokenParser
 
 _PREDICATES = ("verb", "owning")

@@ -11,8 +11,8 @@ from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.layout import NoDrawing, solve_drawn
 from formalimg.drawing.scene import BriefObject, BriefRelation, DrawnScene, SceneBrief
 from formalimg.models.base import Refused
-from formalimg.models.builtin.complete_scene import MisreadRates, ReadFact, misread
 from formalimg.models.builtin.drawn_parser import read_facts
+from formalimg.models.builtin.drawn_world import MisreadRates, ReadFact, misread
 from formalimg.models.builtin.mentions import MAX_OBJECTS
 
 _CARRIED = {"On": 0, "In": 0, "Holding": 1, "top": 0, "bottom": 1, "inside": 0}

@@ -20,7 +20,7 @@ from formalimg.drawing.space import material_word
 from formalimg.language.lexicon import lexicon
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.base import Failed, ImageRequest, Refused
-from formalimg.models.builtin.complete_scene import Meaning, complete_scene
+from formalimg.models.builtin.drawn_world import Meaning, drawn_world
 from formalimg.models.builtin.mentions import MAX_WORDS, PhraseIndex, prompt_lexicon
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.scene import Scene
@@ -123,7 +123,7 @@ def _find_words(prompt: str, name: str) -> _FoundWords:
 
 @cache
 def _index_words(name: str) -> PhraseIndex[Meaning]:
-    phrases = complete_scene(name).phrases or partial(_vocabulary_phrases, suite(name).vocabulary)
+    phrases = drawn_world(name).phrases or partial(_vocabulary_phrases, suite(name).vocabulary)
     return PhraseIndex({phrase: meaning for phrase, meaning in reversed([*phrases()]) if phrase})
 
 

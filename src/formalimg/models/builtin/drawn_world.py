@@ -116,9 +116,9 @@ class DrawnWorld:
     phrases: Callable[[], Iterable[tuple[str, Meaning]]] | None = None
 
 
-def complete_scene(suite_name: str) -> DrawnWorld:
+def drawn_world(suite_name: str) -> DrawnWorld:
     """Return the drawn world of a suite; the suite must have one."""
-    world = suite(suite_name).complete_scene()
+    world = suite(suite_name).drawn_world()
     assert world is not None, f"{suite_name} has no drawn world"
     return world
 
@@ -157,7 +157,7 @@ def drawn_lexicon() -> DrawnLexicon:
     """Load the nouns of all drawn worlds and the phrases in the data file."""
     table = tomllib.loads((files("formalimg.models.builtin") / "drawn_words.toml").read_text(encoding="utf-8"))
     before = table["before_nouns"]
-    worlds = [world for name in suite_names() if (world := suite(name).complete_scene()) is not None]
+    worlds = [world for name in suite_names() if (world := suite(name).drawn_world()) is not None]
     # the nouns of suites that have others than those of the vocabulary `natural`
     named = {noun.label: noun for world in worlds for noun in world.nouns()}
     numbers = {text: n for n, word in enumerate(before["numbers"], start=2) for text in (word, str(n))}
