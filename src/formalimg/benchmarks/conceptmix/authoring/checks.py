@@ -229,7 +229,6 @@ def check_questions(questions: Sequence[str], mix: ConceptMixture, pools: Pools)
 def _asks_for(
     line: str, bound: BoundConcept, binding: Binding, own_pairs: Collection[tuple[str, str]], pools: Pools
 ) -> bool:
-    """Return whether a question asks for exactly this concept."""
     words = _split_words(line)
     if words[:1] not in ([beginning] for beginning in _load_words()["beginnings"]) or line.count("?") > 1:
         return False
