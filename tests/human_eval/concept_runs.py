@@ -16,7 +16,6 @@ from tests.support.models import Speckles, speckled
 
 
 def concept_item(name: str, categories: Sequence[Category]) -> Item[ConceptSpec]:
-    """An item with a question of each category; the first is that of the object."""
     asked = tuple(
         RequestedConcept(category, f"value {number}", f"statement {number}", f"Is it {category} number {number}?", (1,))
         for number, category in enumerate(categories, 1)
@@ -26,8 +25,6 @@ def concept_item(name: str, categories: Sequence[Category]) -> Item[ConceptSpec]
 
 @dataclass
 class PlannedJudge:
-    """Answers as it was planned, question by question; None for no answer to the image."""
-
     name: str
     answers: Callable[[Item[ConceptSpec]], Sequence[bool] | None]
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})
@@ -54,8 +51,6 @@ def concept_run(
     model: str = "test/speckles",
     refused: frozenset[str] = frozenset(),
 ) -> Path:
-    """A run in which these judges have judged, one after the other, and some items were refused by the model."""
-
     def answer(request: ImageRequest) -> ImageResult:
         return Refused("no") if request.item in refused else Generated(speckled(f"{model} {request.item}", 16))
 

@@ -32,7 +32,6 @@ def scored_item(
     suite: str = "cf-world",
     dimensions: Sequence[Dimension] = ("assessment",),
 ) -> Item[CounterfactualSpec]:
-    """An item with a question for each of these dimensions; its group is what stands before the last hyphen."""
     questions = tuple(
         WeightedQuestion(dimension, f"Question {number}?", "1.0: yes, 0.0: no", WEIGHTS[dimension])
         for number, dimension in enumerate(dimensions, 1)
@@ -43,8 +42,6 @@ def scored_item(
 
 @dataclass
 class PlannedScorer:
-    """Gives the scores that were planned for each image, which it knows by its bytes."""
-
     scores: Mapping[bytes, Sequence[float] | None]
     name: str = "test/scorer"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})

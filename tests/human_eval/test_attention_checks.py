@@ -37,7 +37,6 @@ ITEMS = concept_items(22)
 
 
 def _kept(checks: int, allowed: int, passes: float) -> float:
-    """The share that misses no more than allowed, by going through all outcomes."""
     shares = 0.0
     for outcome in product((True, False), repeat=checks):
         if outcome.count(False) <= allowed:
@@ -124,7 +123,6 @@ def _careful(task: RatingTask, step: RatingStep, prompts: Mapping[str, str], cha
 def _require_clickers_go(
     runs: list[StoredRun], tmp_path: Path, protocol: RatingProtocol, items: Sequence[Item[object]]
 ) -> None:
-    """Half of the raters click; the shares that stay are those that the study states."""
     raters = tries(20, 400)
     of_study = runs if protocol == "ab" else runs[:1]
     made = create_study(
@@ -162,7 +160,6 @@ THINGS += ["kettle", "violin", "ladder", "whale", "tractor", "candle", "mirror",
 
 
 def _worded_items(count: int) -> list[Item[QuestionSpec]]:
-    """Free prompts, which no two have a word in common."""
     prompts = (f"a {thing}, {chr(ord('a') + n) * 4}" for n, thing in enumerate(THINGS[:count]))
     return [
         Item("free-prompts", f"{n:03}", 1, prompt, QuestionSpec(whole_question(prompt)))

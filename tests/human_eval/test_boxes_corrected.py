@@ -34,7 +34,6 @@ def _could_be(one: SceneObject, other: SceneObject, least: float) -> bool:
 
 
 def _most(truth: Scene, found: Scene, least: float) -> int:
-    """The largest number of pairs that any matching has, by trying all."""
     few, many = sorted((truth.objects, found.objects), key=len)
     return max(
         sum(_could_be(one, other, least) for one, other in zip(few, chosen, strict=True))

@@ -30,8 +30,6 @@ def honest(caption: str) -> str:
 
 @dataclass
 class Scripted:
-    """Answers by a script; what it says is read as a real model's words are."""
-
     script: Callable[[str], str | Unanswered] = honest
     name: str = "scripted/model"
     settings: dict[str, str | int | float | bool | None] = field(default_factory=lambda: {"temperature": 0})

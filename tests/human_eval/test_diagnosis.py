@@ -15,7 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from formalimg.benchmarks.cfworld.diagnosis import Diagnosis, diagnose, diagnosis_text
-from formalimg.cli.diagnose import diagnose_command
+from formalimg.cli.cf_world import diagnose_command
 from formalimg.errors import FormalimgError
 from formalimg.runs.reader import open_run
 from formalimg.stats.observations import Profile
@@ -32,9 +32,7 @@ RULES: Sides = {
 }
 """By rule, what its factual and its changed images score."""
 
-PAIRS: Sides = {"cup": ([1.0], [0.5]), "dog": ([0.5], [0.5])}
-"""The same for pairs that are seen often and rarely."""
-
+PAIRS: Sides = {"cup": ([1.0], [0.5]), "dog": ([0.5], [0.5])}  # The same for pairs that are seen often and rarely
 GROUPS: dict[str, tuple[float | None, float | None, float | None]] = {
     "g1": (0.9, 0.4, 0.6),
     "g2": (0.3, 0.8, 1.0),  # the gate is closed

@@ -25,8 +25,6 @@ IMAGES, SCORED, PEOPLE, BY_MEAN = 800, 795, 527, 428
 
 
 class Published(NamedTuple):
-    """Counts of a judge against people, and its rank correlations with them: without unreadable images, and with."""
-
     passes: int
     both_pass: int
     both_fail: int
@@ -58,7 +56,6 @@ def judge(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def folder(judge: str, items: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a run of five image models together, `run`, and the study of people."""
     place = tmp_path_factory.mktemp(judge)
     given = ("import", "answers", str(DSG / f"{judge}_dsg.csv"), "--items", str(items), "--judge", judge)
     done = formalimg(*given, "--only", "tifa160", "--together", "--out", ".", cwd=place)
@@ -71,7 +68,6 @@ def folder(judge: str, items: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="module")
 def found(folder: Path) -> Any:
-    """What `agree` finds, as data."""
     done = formalimg("agree", "run", "--ratings", "study", "--rule", "mean", "--format", "json", cwd=folder)
     (study,) = json.loads(done.out)["people"]
     return study

@@ -30,7 +30,6 @@ SEED = int(os.environ.get("FORMALIMG_SEED", "16"))
 
 @pytest.fixture(scope="module")
 def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study of two raters; one has finished two tasks."""
     home = tmp_path_factory.mktemp("questions")
     with opened(rated_run(home / "run", concept_items(4))) as runs:
         create_study(home / "study", runs, "questions", raters=2, per_image=2)
@@ -41,7 +40,6 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def boxes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study of boxes."""
     home = tmp_path_factory.mktemp("boxes")
     with opened(grounded_run(home / "run", formula_items(3))) as runs:
         create_study(home / "study", runs, "boxes", raters=1, per_image=1)

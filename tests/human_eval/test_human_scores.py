@@ -37,14 +37,7 @@ ITEMS = [
     scored_item("e-l3", 3),
     scored_item("f-l3", 3),
 ]
-JUDGED: Scores = {
-    "a-l1": [[1, 0, 1, 0.5]],
-    "b-l2": [0.5],
-    "c-l2": [0.9],
-    "d-l3": [1.0],
-    "e-l3": [None],
-    "f-l3": [0.7],
-}
+JUDGED: Scores = {"a-l1": [[1, 0, 1, 0.5]], "b-l2": [0.5], "c-l2": [0.9], "d-l3": [1.0], "e-l3": [None], "f-l3": [0.7]}
 PEOPLE = """\
 model,item,question,rater,score
 run,a-l1,1,ann,1

@@ -16,7 +16,6 @@ MODELS, ITEMS = ("lab/a", "lab/b"), tuple(f"item-{number}" for number in range(1
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two imported runs, of each model and of both together, and ratings by three people, in words of their own."""
     folder = tmp_path_factory.mktemp("imported")
     questions = [f"{item},A cup,Is there a cup?,1\n{item},,Is it red?,2\n" for item in ITEMS]
     (folder / "items.csv").write_text("item,prompt,question,question_id\n" + "".join(questions))

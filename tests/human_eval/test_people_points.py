@@ -113,7 +113,6 @@ def test_alphas_of_the_points_by_hand(runs: list[StoredRun]) -> None:
 
 
 def _ordinal_alpha(units: list[list[int]]) -> float:
-    """Krippendorff's definition, written out: all pairs within images against all pairs of ratings."""
     count = {value: sum(unit.count(value) for unit in units) for value in range(1, 6)}
     n = sum(count.values())
 

@@ -33,14 +33,12 @@ APP.command()(agree_command)
 
 
 def _agree(*arguments: object) -> Any:
-    """The JSON that the command prints."""
     done = CliRunner().invoke(APP, [*map(str, arguments), "--format", "json"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
 
 def _study(folder: Path, protocol: RatingProtocol, runs: list[Path], say: Say, **how: Any) -> Path:
-    """A study in which everybody has said everything."""
     with opened(*runs) as there:
         made = create_study(folder, there, protocol, **{"raters": 2, "per_image": 2, **how})
     with open_study(made.folder) as study:
@@ -134,7 +132,6 @@ def test_scores_of_a_study_beside_those_of_the_judge(tmp_path: Path) -> None:
 
 
 def test_corrected_boxes_measure_the_grounder(tmp_path: Path) -> None:
-    """Both leave the red cup as it is; the second also sees a pen."""
     run = grounded_run(tmp_path / "run", formula_items(4), unread=frozenset("3"))
     pen = {"label": "pen", "color": "blue", "box_2d": [500, 500, 700, 600]}
 

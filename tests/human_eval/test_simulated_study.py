@@ -31,13 +31,11 @@ IMAGES = len(MODELS) * ITEMS
 
 
 def _truth(run: str, item: str) -> bool:
-    """Does an image really show all that is asked for? Better models more often."""
     return random.Random(f"{run} {item}").random() < 0.3 + 0.15 * MODELS.index(run)
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
-    """Four models, all of the same items, and a judge who errs as often as planned."""
     home = tmp_path_factory.mktemp("runs")
     items = concept_items(ITEMS, levels=1)
     for run in MODELS:
@@ -50,7 +48,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
 
 
 def _near(found: float | None, expected: float, n: int) -> None:
-    """Within four standard errors."""
     assert found is not None
     assert abs(found - expected) < 4 * sqrt(expected * (1 - expected) / n)
 

@@ -30,8 +30,6 @@ JUDGED = {
 
 
 def voted_run(folder: Path, name: str, items: Sequence[Item[ConceptSpec]] = ITEMS) -> Path:
-    """One of the runs, of a model that is called after it."""
-
     def said(item: Item[ConceptSpec]) -> Sequence[bool]:
         return [letter == "y" for letter in JUDGED[name][item.id]]
 
@@ -39,12 +37,10 @@ def voted_run(folder: Path, name: str, items: Sequence[Item[ConceptSpec]] = ITEM
 
 
 def voted_runs(home: Path) -> dict[str, Path]:
-    """All of the runs."""
     return {name: voted_run(home / name, name) for name in JUDGED}
 
 
 def studied(runs: dict[str, Path], votes: str, folder: Path, *names: str) -> VoteStudy:
-    """What comes of these votes, which are kept in a file, beside all of the runs or some."""
     (folder / "votes.csv").write_text(votes, encoding="utf-8-sig", newline="")
     with ExitStack() as opened:
         chosen = [opened.enter_context(closing(open_run(runs[name]))) for name in names or runs]

@@ -25,7 +25,6 @@ judge = "gemini/some"
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder with a repository in it, which is the current folder."""
     repository = tmp_path / "home" / "work" / "repository"
     (repository / ".git").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

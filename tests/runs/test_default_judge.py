@@ -1,4 +1,4 @@
-"""Who judges if nobody is named: on the command line and in Python, before anything is made."""
+"""The default judge, its sources and suggestions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,30 @@ import pytest
 from PIL import Image
 
 import formalimg as python
-from formalimg.runs.defaults.settings import NoJudgeError, default_judge
+from formalimg.runs.defaults.settings import NoJudgeError, default_judge, no_judge_error, suggest_judge
 from tests.support.command import formalimg
+
+
+def test_keys_are_named_and_never_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "HF_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefgh12345678")
+    (tmp_path / ".env").write_text("GOOGLE_API_KEY=AIzaabcdefgh12345678\n")
+    lines = no_judge_error("knolling", "openai/x", "default", "command", making=True).findings
+    assert [line.strip() for line in lines[:3]] == [
+        "Available here, add one of these:",
+        "--judge gemini/gemini-3-pro-preview  (GOOGLE_API_KEY is set)",
+        "--judge openai/gpt-5                 (OPENAI_API_KEY is set)",
+    ]
+    assert suggest_judge() == "--judge gemini/gemini-3-pro-preview"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:password@somewhere/v1")
+    text = str(no_judge_error("knolling", "openai/x", "default", "python", making=True))
+    assert "judge='openai/MODEL'" in text
+    assert "(OPENAI_BASE_URL is set: name a model of that server)" in text
+    assert "password" not in text
+    assert "openai/gpt-5" not in text
+
 
 FEW = ("--levels", "1", "--per-level", "1", "--size", "256")
 ICONS_FILE = '[defaults]\njudge = "builtin/icons"\n'
@@ -20,7 +42,6 @@ KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KE
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one image, and neither keys nor servers."""
     monkeypatch.chdir(tmp_path)
     for name in (*KEYS, "FORMALIMG_JUDGE"):
         monkeypatch.delenv(name, raising=False)
@@ -32,14 +53,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("suite", "why"),
     [
-        (
-            "knolling",
-            "no judge for the images of folder/photos: knolling needs a chat model that can see, or",
-        ),
-        (
-            "natural",
-            "no judge for natural that works offline: it needs a chat model that can see, which",
-        ),
+        ("knolling", "no judge for the images of folder/photos: knolling needs a chat model that can see, or"),
+        ("natural", "no judge for natural that works offline: it needs a chat model that can see, which"),
         ("conceptmix", "one question for each concept"),
         ("cf-world", "asked for scores"),
     ],
@@ -83,7 +98,6 @@ def test_published_protocols_need_a_chat_model_also_for_builtin_models() -> None
 
 @pytest.mark.parametrize("suite", ["natural", "conceptmix"])
 def test_what_built_in_models_draw_is_judged_by_the_scenes_in_the_drawings(suite: str) -> None:
-    """It says so, because nobody looked at the images."""
     code, _, err = formalimg("run", suite, "-m", "builtin/scatter", *FEW, "--dry-run")
     said = "judge builtin/drawn goes by the scenes in the drawings: it measures pipeline and models, not an eye"
     assert (code, said in err.splitlines()) == (0, True)

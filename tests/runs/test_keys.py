@@ -29,15 +29,7 @@ def test_what_is_there_is_not_asked_for_again(tmp_path: Path) -> None:
     assert len(judge.judged) == 16
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"prompt": "other words"},
-        {"seed": 8},
-        {"size": 65},
-        {"sample": 1},
-    ],
-)
+@pytest.mark.parametrize("change", [{"prompt": "other words"}, {"seed": 8}, {"size": 65}, {"sample": 1}])
 def test_every_part_of_a_request_is_in_the_key(change: dict[str, object]) -> None:
     request = ImageRequest("0", 0, "words", 7, 64)
     item = small_items(1)[0]

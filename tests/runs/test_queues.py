@@ -21,8 +21,6 @@ from tests.support.run_contents import order, outcomes
 
 @dataclass
 class _Scales:
-    """Weighs how many images were answered and not yet judged."""
-
     inside: int = 0
     most: int = 0
 
