@@ -163,7 +163,6 @@ def judge_drawn(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
 
 
 def _to_drawn_concept(concept: RequestedConcept, spec: ConceptSpec) -> DrawnConcept | None:
-    """Return the concept with its object classes, or None if the item does not specify them."""
     if concept.category == "style":
         return DrawnConcept("style", concept.value)
     if concept.category == "object":
@@ -177,7 +176,6 @@ def _to_drawn_concept(concept: RequestedConcept, spec: ConceptSpec) -> DrawnConc
 
 
 def _describe_objects(concept: DrawnConcept, drawn: DrawnScene) -> str:
-    """Describe the scene's objects that belong to the classes of a concept."""
     if concept.category == "style":
         return f"the style is {drawn.style}" if drawn.style else "it is a plain drawing"
     objects = [f"{obj.describe()} at {obj.box}" for obj in drawn.scene.objects if obj.label in concept.items]
