@@ -1,4 +1,4 @@
-"""Too much, too slow, too many: answered properly, on real connections."""
+"""Too much, too slow, too many, and clients that leave: answered properly, on real connections."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from formalimg.rewards.result import RewardScore
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.client import RewardClient
 from formalimg.rewards.server.request_body import Limits
@@ -36,6 +37,7 @@ from tests.rewards_server.servers import (
     until_there,
     visitor,
 )
+from tests.support.run_contents import until
 
 LIMITS = Limits(max_body_bytes=20_000, timeout=0.6, max_concurrency=2, max_waiting=1, max_wait=0.5)
 SLOW = SlowGrounder(0.3)
@@ -49,7 +51,6 @@ def port() -> Iterator[int]:
 
 
 def trickle(connection: socket.socket, data: bytes, pause: float) -> bytes:
-    """Send byte by byte until the other side has had enough; what it said."""
     connection.settimeout(pause)
     for byte in data:
         try:
@@ -210,3 +211,48 @@ def test_all_that_is_held_at_once_has_a_limit() -> None:
     small = visitor(limits=limits)
     assert small.post("/v1/score", json=asked({"scene": CUP})).status_code == 200
     assert "\nformalimg_held_bytes 0\n" in small.get("/metrics").text
+
+
+def numbers(port: int) -> str:
+    with connected(port) as connection:
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        return until_closed(connection).decode()
+
+
+def test_clients_that_leave_are_not_worked_for() -> None:
+    very_slow = SlowGrounder(60)
+    with on_a_port(Scorer(very_slow)) as here:
+        with connected(here) as connection:
+            body = image_request()
+            connection.sendall(head(f"Content-Length: {len(body)}") + body)
+            until(lambda: very_slow.begun == 1)
+            assert "\nformalimg_in_flight 1\n" in numbers(here)
+        until(lambda: 'path="/v1/score",status="499"' in numbers(here))
+        assert very_slow.finished == 0
+        assert "\nformalimg_in_flight 0\n" in numbers(here)
+        assert "\nformalimg_held_bytes 0\n" in numbers(here)
+
+
+def test_scenes_are_not_judged_for_clients_that_have_left() -> None:
+    class Pondering(Scorer):
+        def prepare(self, task: TaskLike) -> RewardTask:
+            if task == LONG:
+                begun.set()
+                let_go.wait(20)
+            return super().prepare(task)
+
+        def score_all(self, *given: Any, **named: Any) -> list[RewardScore]:
+            scored.append(1)
+            return super().score_all(*given, **named)
+
+    begun, let_go, scored = threading.Event(), threading.Event(), list[int]()
+    body = json.dumps(asked(*[{"scene": CUP}] * 5, item=LONG)).encode() + b" " * 300_000
+    with on_a_port(Pondering()) as here:
+        try:
+            with connected(here) as connection:
+                connection.sendall(head(f"Content-Length: {len(body)}") + body)
+                assert begun.wait(20)
+            until(lambda: 'path="/v1/score",status="499"' in numbers(here))
+        finally:
+            let_go.set()
+    assert scored == []  # once the server has ended, and its threads with it

@@ -1,12 +1,17 @@
-"""The client gives what the scorer gives, keeps its connections, and is patient with a server that is busy."""
+"""The client gives what the scorer gives, keeps its connections, and goes along to other processes."""
 
 from __future__ import annotations
 
 import json
+import os
+import pickle
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -71,7 +76,6 @@ def test_what_the_server_refuses_is_told(server: str) -> None:
 
 
 def test_mistakes_are_told_by_their_place_among_all_that_was_given(server: str) -> None:
-    """Not by that in the request, which begins anew with each batch and leaves out what has no image."""
     images, items = [None, *[CUP] * 9], [RED_CUP] * 10
     wrong: list[TaskLike] = [*items[:7], "(Is", *items[8:]]
     with RewardClient(server, batch=3) as client:
@@ -98,14 +102,6 @@ def test_scenes_are_read_as_a_scorer_reads_them(server: str) -> None:
     found = RewardClient(server).score_all(pairs)
     assert found == Scorer().score_all(pairs)
     assert [one.score for one in found] == [None] * 3 + [0.5] * 3
-
-
-def test_parts_can_be_left_out(server: str) -> None:
-    with RewardClient(server) as client:
-        [full], [bare] = (client.score([CUP], [RED_CUP], parts=parts) for parts in (True, False))
-        assert (len(full.parts), bare) == (2, full.without_parts())
-        rewards = reward_function(client, parts=False)
-        assert rewards([CUP], [""], [RED_CUP]).details["parts"] == [[]]
 
 
 def test_large_images_are_sent_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,8 +144,6 @@ def test_a_busy_server_is_asked_again_when_it_says(monkeypatch: pytest.MonkeyPat
 
 
 class _scripted:  # noqa: N801  (used as a word)
-    """A server that says what it was told to, one answer after the other."""
-
     def __init__(self, answers: list[tuple[int, dict[str, str]]]) -> None:
         left = list(answers)
 
@@ -189,7 +183,6 @@ class _scripted:  # noqa: N801  (used as a word)
 
 
 def test_a_server_that_takes_too_long_is_not_asked_twice() -> None:
-    """It may be at work still, and judges may cost money."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = RewardClient(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.3)
         with pytest.raises(ServerError, match=r"no answer in 0\.3 seconds"):
@@ -198,3 +191,61 @@ def test_a_server_that_takes_too_long_is_not_asked_twice() -> None:
         silent.accept()[0].close()
         with pytest.raises(TimeoutError):
             silent.accept()
+
+
+_FORKS = """
+import os, sys
+from formalimg.rewards.server import RewardClient
+
+client = RewardClient(sys.argv[1])
+seen = [client.about()["port"]]
+read, write = os.pipe()
+if os.fork() == 0:
+    os.write(write, str(client.about()["port"]).encode())
+    os._exit(0)
+os.wait()
+print(*seen, os.read(read, 9).decode(), client.about()["port"])
+"""
+
+
+@contextmanager
+def telling_ports() -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            body = json.dumps({"port": self.client_address[1]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_never_uses_the_connections_of_the_one_it_came_from() -> None:
+    with telling_ports() as url:
+        found = subprocess.run([sys.executable, "-c", _FORKS, url], capture_output=True, text=True, timeout=60)
+    before, child, after = found.stdout.split()
+    assert before == after, "a connection is kept"
+    assert child != before
+
+
+def test_a_client_and_a_reward_function_with_one_can_be_sent() -> None:
+    with on_a_port() as port, RewardClient(f"http://127.0.0.1:{port}/", token="a-token-that-goes-along") as client:
+        [found] = client.score([CUP], [RED_CUP])
+        other = pickle.loads(pickle.dumps(client))
+        assert other.score([CUP], [RED_CUP]) == [found]
+        rewards = pickle.loads(pickle.dumps(reward_function(other, missing="nan")))
+        assert rewards([CUP, None], ["", ""], [RED_CUP] * 2).scores.tolist()[0] == found.score == 0.5
+        other.close()

@@ -1,21 +1,66 @@
-"""Providers of anyone are found, opened and listed, with what they need; what is broken is named."""
+"""Providers of anyone are found, opened and listed, with what they need; presets stand for served models."""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from formalimg.errors import FormalimgError
+from formalimg.judges.boxes import box_convention
+from formalimg.judges.factory import PROTOCOLS, open_judge
 from formalimg.models.registry import (
+    Preset,
     chat_model_providers,
+    expand_preset,
     image_model_providers,
+    list_presets,
     list_providers,
     open_chat_model,
     open_image_model,
+    presets,
 )
+from formalimg.types import ImageModel
 from tests.support.installed import install
+from tests.support.loopback import Loopback
+from tests.support.models import Speckles
+
+
+def open_speckles(name: str, options: Mapping[str, str]) -> ImageModel:
+    return Speckles(name=f"speckles/{name}", settings=dict(options))
+
+
+def test_our_own_providers_are_found_like_anyone_elses() -> None:
+    assert {"builtin", "folder"} <= set(image_model_providers())
+    assert open_image_model("builtin/scatter").name == "builtin/scatter"
+
+
+def test_a_provider_of_someone_else_is_given_name_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("speckles", "tests.models.test_registry:open_speckles", "formalimg.image_models")
+    monkeypatch.setattr("formalimg.models.registry.entry_points", lambda group: [entry])
+    model = open_image_model("speckles/large/v2", {"steps": "4"})
+    assert (model.name, model.settings) == ("speckles/large/v2", {"steps": "4"})
+
+
+@pytest.mark.parametrize("name", ["", "reader", "builtin/", "/", "builtin"])
+def test_names_without_a_model_are_refused(name: str) -> None:
+    with pytest.raises(FormalimgError, match="write provider/model, as in builtin/reader"):
+        open_image_model(name)
+
+
+def test_a_mistyped_provider_is_corrected() -> None:
+    with pytest.raises(FormalimgError, match=r"unknown provider 'bultin': did you mean builtin/reader\?"):
+        open_image_model("bultin/reader")
+
+
+def test_an_unknown_provider_lists_the_known_ones() -> None:
+    with pytest.raises(FormalimgError, match=r"unknown provider 'zzz': known are .*builtin, .*folder"):
+        open_image_model("zzz/x")
+
 
 _MODULE = '''
 from types import SimpleNamespace
@@ -68,12 +113,12 @@ def test_models_of_others_are_opened_by_their_names() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "gpt-4o", "openai/", "/x"])
-def test_names_without_a_model_are_refused(name: str) -> None:
+def test_names_without_a_chat_model_are_refused(name: str) -> None:
     with pytest.raises(FormalimgError, match=r"write provider/model, as in openai/gpt-4o|unknown provider ''"):
         open_chat_model(name)
 
 
-def test_a_mistyped_provider_is_corrected() -> None:
+def test_a_mistyped_chat_provider_is_corrected() -> None:
     with pytest.raises(FormalimgError, match=r"unknown provider 'acmchat': did you mean acmechat/x\?"):
         open_chat_model("acmchat/x")
 
@@ -115,3 +160,40 @@ def test_the_list_says_what_each_can_do_and_what_is_missing(monkeypatch: pytest.
     assert (found["acmechat"].images, found["acmechat"].answers) == (False, True)
     monkeypatch.setenv("ACME_OTHER_KEY", "some-secret-of-acme")
     assert {provider.name: provider for provider in list_providers()}["acme"].missing == ()
+
+
+pytestmark = pytest.mark.usefixtures("stand_alone")
+
+
+@pytest.mark.parametrize("preset", presets(), ids=lambda preset: preset.name)
+def test_a_preset_says_how_its_model_is_used(preset: Preset) -> None:
+    assert box_convention(preset.model).name == preset.boxes
+    assert preset.protocol in PROTOCOLS
+    assert preset.model.partition("/")[2] in preset.serve.split()
+    assert open_chat_model(preset.name).name == preset.model
+    assert preset.certificate or "none was measured" in " ".join(preset.summary)
+
+
+def test_a_preset_judges_at_its_server_with_its_options() -> None:
+    with Loopback(reply=lambda asked: json.dumps({"objects": []})) as server:
+        judge = open_judge("knolling", "preset/qwen3.5-35b-a3b", {"base_url": f"{server.url}/v1", "boxes": "pixels"})
+    assert judge.name == "openai/Qwen/Qwen3.5-35B-A3B"
+    assert judge.settings["boxes"] == "pixels"
+    assert judge.settings["base_url"] == f"{server.url}/v1"
+    assert judge.settings["extra.chat_template_kwargs"] == '{"enable_thinking": false}'
+    assert judge.concurrency == 32
+
+
+def test_the_server_of_the_environment_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert expand_preset("preset/qwen3-vl-8b")[1]["base_url"] == "http://127.0.0.1:8000/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert "base_url" not in expand_preset("preset/qwen3-vl-8b")[1]
+    assert expand_preset("openai/gpt-4o", {"seed": "1"}) == ("openai/gpt-4o", {"seed": "1"})
+
+
+def test_presets_are_listed_and_misspelt_ones_corrected() -> None:
+    assert [each.name for each in list_presets()] == [preset.name for preset in presets()]
+    with pytest.raises(FormalimgError, match=r"there is no preset/qwen3-vl-8: did you mean preset/qwen3-vl-8b\?"):
+        open_judge("knolling", "preset/qwen3-vl-8")
+    with pytest.raises(FormalimgError, match="there is no preset/elsewhere: known are preset/gemma"):
+        open_chat_model("preset/elsewhere")

@@ -1,22 +1,72 @@
-"""The executor for short work: everyone gets what is theirs, and nobody waits for someone else's long work."""
+"""Grounders in processes that may die, and the executor of short work."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
+import multiprocessing
+import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
+from formalimg.drawing.icon_scene import draw
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.factory import open_grounder
+from formalimg.rewards.server.processes import ProcessGrounder
 from formalimg.rewards.server.request_scoring import BatchExecutor
+from formalimg.runs.inspection import inspect
+from tests.rewards_server.servers import knolling
+
+
+def _image() -> LoadedImage:
+    file = io.BytesIO()
+    draw(knolling()[500].spec.witness, 128).save(file, "PNG")
+    found = inspect(file.getvalue())
+    assert isinstance(found, LoadedImage)
+    return found
+
+
+def test_an_image_is_looked_at_again_and_the_others_end_too() -> None:
+    image, before = _image(), set(multiprocessing.active_children())
+    grounder = ProcessGrounder("builtin/icons", 2)
+    try:
+        asyncio.run(grounder.warm_up())
+        first, second = set(multiprocessing.active_children()) - before
+        first.kill()
+        first.join()
+        found = asyncio.run(grounder.ground(image, ["cup"]))
+        assert isinstance(found, Grounding)
+        assert found == asyncio.run(open_grounder("builtin/icons").ground(image, ["cup"]))
+        second.join(30)
+        left = second.is_alive()
+        second.kill()  # so that the test ends even where it fails
+        assert not left
+    finally:
+        grounder.close()
+    assert set(multiprocessing.active_children()) == before
+
+
+def _die(data: bytes, classes: Sequence[str]) -> None:
+    os._exit(1)
+
+
+def test_an_image_that_kills_whoever_looks_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("formalimg.rewards.server.processes._ground_in_worker", _die)
+    grounder = ProcessGrounder("builtin/icons", 1)
+    try:
+        with pytest.raises(RuntimeError, match="died, one after the other"):
+            asyncio.run(grounder.ground(_image(), ["cup"]))
+    finally:
+        grounder.close()
+
 
 THREAD = "formalimg-batches"
 
 
 class Gate:
-    """Work that waits at a gate for some numbers; keeps which numbers were done, and by which thread."""
-
     def __init__(self, *closed: int) -> None:
         self.open, self.reached = threading.Event(), threading.Event()
         self.done: dict[int, str] = {}
@@ -40,29 +90,6 @@ def an_executor(work: Callable[[int], int]) -> Iterator[BatchExecutor[int, int]]
     executor = BatchExecutor(work)
     yield executor
     executor.close()
-
-
-def test_everyone_gets_what_is_theirs_in_the_order_in_which_they_came() -> None:
-    work = Gate()
-
-    async def ask() -> list[int]:
-        with an_executor(work) as executor:
-            return await asyncio.gather(*map(executor.submit, range(100)))
-
-    assert asyncio.run(ask()) == [2 * number for number in range(100)]
-    assert [*work.done] == [*range(100)]
-    assert all(map(work.by_the_executor, range(100)))
-
-
-def test_a_failure_reaches_only_whoever_caused_it() -> None:
-    async def ask() -> list[int | BaseException]:
-        with an_executor(Gate()) as executor:
-            return await asyncio.gather(*map(executor.submit, (1, -2, 3)), return_exceptions=True)
-
-    first, failed, last = asyncio.run(ask())
-    assert (first, last) == (2, 6)
-    assert isinstance(failed, ValueError)
-    assert str(failed) == "no work for -2"
 
 
 def test_long_work_holds_up_neither_those_before_it_nor_those_behind_it() -> None:

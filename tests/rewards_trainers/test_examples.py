@@ -1,4 +1,4 @@
-"""The examples for trainers run as they are, against a real server where they need one, and give the same rewards."""
+"""The examples for trainers run as they are, in process and by a server, and give the same rewards."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from formalimg.drawing.icon_scene import draw
@@ -27,7 +28,6 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def example(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return the `main` of an example, with few items, so that none waits for all of them to be loaded."""
     monkeypatch.setattr("formalimg.load", lambda _: knolling())
     for name in (settings.URL, settings.TOKEN, settings.MISSING):
         monkeypatch.delenv(name, raising=False)
@@ -89,3 +89,20 @@ def test_flow_grpo_without_pickles_and_through_the_gateway(
     assert scores == found["scores"] == expected()
     assert found["rewards"] == found["strict_rewards"] == [1, 0]
     assert found["group_rewards"] == found["group_strict_rewards"] == {f"K={knolling()[20].level}": [1, 0]}
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "flow_grpo_reward.py"
+
+
+def test_the_example_gives_the_same_in_process_and_by_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("formalimg.load", lambda _: knolling())
+    main = runpy.run_path(str(EXAMPLE))["main"]
+    monkeypatch.delenv("FORMALIMG_URL", raising=False)
+    here = main()
+    with on_a_port(Scorer(items={"knolling": knolling()})) as port:
+        monkeypatch.setenv("FORMALIMG_URL", f"http://127.0.0.1:{port}")
+        there = main()
+    np.testing.assert_array_equal(here, there)
+    assert here[0] == 1
+    assert here[1] < 1
+    assert np.isnan(here[2])
