@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from formalimg import Box, Scene, SceneObject, parse
-from formalimg.benchmarks.cfworld.judge import ScoreJudge, parse_score, published_scores
+from formalimg.benchmarks.cfworld.judge import ScoreJudge, parse_score, score_answer_type
 from formalimg.benchmarks.conceptmix.judge import QuestionJudge
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.clause_judge import ClauseJudge, normalize_clause
@@ -438,7 +438,7 @@ def test_the_published_object_has_every_number_or_nothing_counts(names: list[str
 
 def test_servers_are_held_to_the_numbers_of_the_questions() -> None:
     for count in (1, 3):
-        schema = answer_schema(published_scores(count))
+        schema = answer_schema(score_answer_type(count))
         assert schema["required"] == [str(number) for number in range(1, count + 1)]
         assert isinstance(schema["properties"], dict)
         assert list(schema["properties"]) == schema["required"]
