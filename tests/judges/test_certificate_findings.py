@@ -21,8 +21,8 @@ from formalimg.judges.certificates.certificate import (
     MIN_ANSWERS,
     AnswerCounts,
     JudgeCertificate,
-    certified_errors,
     detectable_error,
+    find_error_rates,
     read_certificate,
     significance_level,
 )
@@ -184,14 +184,14 @@ def test_the_all_clear_of_an_old_file_is_made_anew(tmp_path: Path) -> None:
 def test_the_error_rates_sharpen_a_tipping_point() -> None:
     counts = (AnswerCounts("image", "", 50, 45, 40, 30), AnswerCounts("clause", "", 50, 50, 40, 38))
     certificate = JudgeCertificate("j", "natural", 50, 7, 400, {}, counts, ())
-    errors = certified_errors(certificate)
+    errors = find_error_rates(certificate)
     assert errors is not None
     assert errors == ErrorRates(false_pass=0.25, false_fail=0.1)
     sharp, blunt = tipping_point(0.7, 0.6, errors), tipping_point(0.7, 0.6)
     assert sharp is not None
     assert blunt is not None
     assert (sharp.false_pass or 1) < (blunt.false_pass or 0)
-    assert certified_errors(replace(certificate, counts=())) is None
+    assert find_error_rates(replace(certificate, counts=())) is None
 
 
 # --- judges by boxes

@@ -33,7 +33,7 @@ from formalimg.judges.certificates.measurement import (
     DrawingAnswer,
     ExampleAnswers,
     certify_judge,
-    changed_drawing,
+    choose_drawing,
     count_answers,
     count_nuisances,
 )
@@ -256,7 +256,7 @@ def _answers(say: Say, examples: list[FlippedScene], times: int, noise: Random |
 
     found = []
     for number, example in enumerate(examples * times):
-        bases = {name: changed_drawing(name, number) for name in NUISANCES}
+        bases = {name: choose_drawing(name, number) for name in NUISANCES}
         answers = {drawing: answer(example, drawing, False) for drawing in (SHOWN, FLIPPED)}
         answers |= {name: answer(example, base, name == "text in the image") for name, base in bases.items()}
         found.append(ExampleAnswers(example, answers, bases))

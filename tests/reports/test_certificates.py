@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.judges.certificates.certificate import AnswerCounts, InvarianceCounts, JudgeCertificate
-from formalimg.judges.observations import served_models
+from formalimg.judges.observations import list_served_models
 from formalimg.reports.comparison import compare
 from formalimg.reports.findings import list_claims
 from formalimg.reports.judge_tables import certificate_table
@@ -114,10 +114,10 @@ def test_a_certificate_of_another_judge_setting_or_served_model_is_said(run: Pat
 
 
 def test_served_models_are_read_from_evidence() -> None:
-    assert served_models(Verdict(True, (), {"served": {"model": "a", "id": 3}})) == ("a",)
-    assert served_models(Verdict(True, (), {"served": {"model": ["a", "b"]}})) == ("a", "b")
-    assert served_models(Verdict(True, (), {"grounder": {"served": {"model": "c"}}})) == ("c",)
-    assert served_models(Verdict(True)) == ()
+    assert list_served_models(Verdict(True, (), {"served": {"model": "a", "id": 3}})) == ("a",)
+    assert list_served_models(Verdict(True, (), {"served": {"model": ["a", "b"]}})) == ("a", "b")
+    assert list_served_models(Verdict(True, (), {"grounder": {"served": {"model": "c"}}})) == ("c",)
+    assert list_served_models(Verdict(True)) == ()
 
 
 def test_what_is_no_certificate_is_refused(run: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from PIL import Image
 
 from formalimg.drawing.scene import DrawnScene
 from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes
-from formalimg.judges.certificates.measurement import FLIPPED, SHOWN, changed_drawing, draw_example
+from formalimg.judges.certificates.measurement import FLIPPED, SHOWN, choose_drawing, draw_example
 from formalimg.judges.certificates.scene_changes import NUISANCES, TEXT
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.types import Verdict
@@ -80,7 +80,7 @@ class KnowingModel:
             for name, image in images.items():
                 self._learn(example, drawings[name], image)
             for name, nuisance in NUISANCES.items():
-                base = changed_drawing(name, number)
+                base = choose_drawing(name, number)
                 self._learn(example, drawings[base], nuisance.change(images[base], drawings[base]), name == TEXT)
 
     def _learn(self, example: FlippedScene, drawn: DrawnScene, image: Image.Image | None, text: bool = False) -> None:

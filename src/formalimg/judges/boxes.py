@@ -116,14 +116,14 @@ class Match(NamedTuple):
     found: SceneObject
 
 
-def match_objects(truth: Scene, found: Scene, min_overlap: float = MIN_OVERLAP) -> list[Match]:
+def match_objects(truth: Scene, detections: Scene, min_overlap: float = MIN_OVERLAP) -> list[Match]:
     """Match true and found objects of the same class one to one, in descending order of IoU."""
     if not 0 < min_overlap <= 1:  # also refuses NaN
         raise FormalimgError(f"boxes cannot be asked to overlap by {min_overlap:g}: take more than 0, and 1 at most")
     pairs = [
         (box_overlap(obj.box, detected.box), true_index, found_index)
         for true_index, obj in enumerate(truth.objects)
-        for found_index, detected in enumerate(found.objects)
+        for found_index, detected in enumerate(detections.objects)
         if obj.label == detected.label
     ]
     matched_truth: set[int] = set()
@@ -133,7 +133,7 @@ def match_objects(truth: Scene, found: Scene, min_overlap: float = MIN_OVERLAP) 
         if share >= min_overlap and true_index not in matched_truth and found_index not in matched_found:
             matched_truth.add(true_index)
             matched_found.add(found_index)
-            matches.append(Match(truth.objects[true_index], found.objects[found_index]))
+            matches.append(Match(truth.objects[true_index], detections.objects[found_index]))
     return matches
 
 

@@ -108,7 +108,7 @@ def explanation_title(verdict: Verdict | Unscored) -> str:
     return "Judge's observation"
 
 
-def served_models(answer: Verdict | Unscored) -> tuple[str, ...]:
+def list_served_models(answer: Verdict | Unscored) -> tuple[str, ...]:
     """Return the ids of the models that served an answer, if reported by the provider."""
     grounder = answer.evidence.get("grounder")
     served = answer.evidence.get("served") or (grounder.get("served") if isinstance(grounder, Mapping) else None)

@@ -229,8 +229,10 @@ class RecordedJudge:
         try:
             judge = self._open(RecordedChat(name), {}, asks_for_boxes=True)
         except (FormalimgError, KeyError, TypeError, ValueError, AttributeError) as error:
-            why = str(error) if isinstance(error, FormalimgError) else f"it lacks {error}"
-            raise UnknownJudgeError(f"its settings are not those of a judge of {suite}: {why}", is_own=is_own) from None
+            reason = str(error) if isinstance(error, FormalimgError) else f"it lacks {error}"
+            raise UnknownJudgeError(
+                f"its settings are not those of a judge of {suite}: {reason}", is_own=is_own
+            ) from None
         self._goes_by_boxes = getattr(judge, "goes_by_boxes", lambda item: False)
         for key, value in judge.settings.items():
             is_prompt = key.rpartition(".")[2].startswith("prompt")  # users may have their own

@@ -69,9 +69,14 @@ class JudgeQuality:
 
     def _add_told(self, verdict: Verdict | Unscored) -> None:
         # Here, because built-in judges tell nothing of this.
-        from formalimg.judges.observations import clause_disagreement, count_boxes, has_clause_verdicts, served_models
+        from formalimg.judges.observations import (
+            clause_disagreement,
+            count_boxes,
+            has_clause_verdicts,
+            list_served_models,
+        )
 
-        self.served.update(served_models(verdict))
+        self.served.update(list_served_models(verdict))
         if (boxes := count_boxes(verdict)) is not None:
             self.boxes += boxes.given
             self.dropped.update(box.label for box in boxes.dropped)

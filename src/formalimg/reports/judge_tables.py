@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.certificates.certificate import CountedShare, JudgeCertificate, certified_errors
+from formalimg.judges.certificates.certificate import CountedShare, JudgeCertificate, find_error_rates
 from formalimg.reports.comparison_model import Comparison, HowCounted, RunRow, Section, SeenRun, run_cell, run_column
 from formalimg.reports.tables.format import join_names
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
@@ -33,7 +33,7 @@ def find_certified_rates(run: RunRow, certificates: Sequence[JudgeCertificate]) 
     """Return the error rates of a run's judge on drawings, or None without a matching certificate."""
     for certificate in certificates:
         if _is_for_run(certificate, run) and not any(_judge_differences(run, certificate)):
-            return certified_errors(certificate)
+            return find_error_rates(certificate)
     return None
 
 

@@ -37,7 +37,7 @@ from formalimg.judges.certificates.measurement import (
     refuse_to_certify,
     utc_now,
 )
-from formalimg.judges.observations import served_models
+from formalimg.judges.observations import list_served_models
 from formalimg.models.pricing import Spending
 from formalimg.stats.judge_error import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
 from formalimg.types import Item, Judge, Setting, Unscored
@@ -241,7 +241,7 @@ async def _ask_all(
         item, data, part = question
         image = await asyncio.to_thread(lambda: load_uncached(Image.open(io.BytesIO(data))))
         answer = await calls.answer(lambda: judge.judge(item, image))
-        served.update(dict.fromkeys(served_models(answer)))
+        served.update(dict.fromkeys(list_served_models(answer)))
         if isinstance(answer, Unscored):
             return _FAILED if answer.reason == "judge failed" else "unscored"
         parts = read_answer(answer, part)

@@ -339,7 +339,7 @@ def detectable_error(certificate: JudgeCertificate, counts: AnswerCounts) -> flo
     return next((rate for rate in rates if errors and power_to_notice(rate, counts.false, errors) >= POWER), None)
 
 
-def certified_errors(certificate: JudgeCertificate) -> ErrorRates | None:
+def find_error_rates(certificate: JudgeCertificate) -> ErrorRates | None:
     """Return the rates at which a judge passes wrong and fails correct images, or None if there are too few answers."""
     counts = certificate.whole
     if not counts.is_measured:

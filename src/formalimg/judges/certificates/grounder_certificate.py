@@ -270,5 +270,7 @@ def _sum_results(results: Sequence[ConditionResult]) -> ConditionResult:
     colors = detection(DetectionCounts(result.colored, result.matched, result.matched) for result in results)
     ranges = (objects.precision.interval, objects.recall.interval, objects.f1.interval, colors.precision.interval)
     intervals = {name: range_ for name, range_ in zip(PUBLISHED_PARSER, ranges, strict=True) if range_ is not None}
-    images, refused, total, found, matched, colored = (sum(getattr(row, name) for row in results) for name in _COUNTS)
-    return ConditionResult(results[0].condition, images, refused, total, found, matched, colored, intervals)
+    images, refused, total, detected, matched, colored = (
+        sum(getattr(row, name) for row in results) for name in _COUNTS
+    )
+    return ConditionResult(results[0].condition, images, refused, total, boxes, matched, colored, intervals)

@@ -29,7 +29,7 @@ from formalimg.judges.certificates.findings import find_faults
 from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes, suite_groups
 from formalimg.judges.certificates.scene_changes import NUISANCES, TEXT
 from formalimg.judges.factory import DRAWN
-from formalimg.judges.observations import served_models
+from formalimg.judges.observations import list_served_models
 from formalimg.models.pricing import Spending, advise_on_unknown_cost, open_meter
 from formalimg.types import Concurrent, Grounder, Judge, Unscored, Verdict
 
@@ -74,7 +74,7 @@ class ExampleAnswers:
     def record(self, view: View, answer: Verdict | Unscored) -> None:
         """Record the judge's answer about an image of the item."""
         self.answers[view.name] = read_answer(answer, self.example.part.name)
-        self.served.update(dict.fromkeys(served_models(answer)))
+        self.served.update(dict.fromkeys(list_served_models(answer)))
         if view.name in NUISANCES:
             self.changed[view.name] = view.base
         elif isinstance(answer, Unscored):
@@ -160,7 +160,7 @@ def draw_example(suite: str, drawn: DrawnScene) -> Image.Image:
     return draw_scene(drawn, SIZE) if get_suite(suite).world == "drawn" else draw(drawn.scene, SIZE)
 
 
-def changed_drawing(nuisance: str, number: int) -> str:
+def choose_drawing(nuisance: str, number: int) -> str:
     """Return the name of the drawing to change: text that asks for a yes is put into flipped ones only."""
     return FLIPPED if nuisance == TEXT or number % 2 else SHOWN
 
@@ -179,7 +179,7 @@ def plan_views(example: FlippedScene, number: int) -> Iterator[View]:
     for name, drawn in scenes.items():
         yield View(name, name, drawn)
     for name in NUISANCES:
-        base = changed_drawing(name, number)
+        base = choose_drawing(name, number)
         moves = NUISANCES[name].move is not None
         if not moves or name in (example.nuisances_of_shown if base == SHOWN else example.nuisances_of_flipped):
             yield View(name, base, scenes[base])
