@@ -273,4 +273,4 @@ def _sum_results(results: Sequence[ConditionResult]) -> ConditionResult:
     images, refused, total, detected, matched, colored = (
         sum(getattr(row, name) for row in results) for name in _COUNTS
     )
-    return ConditionResult(results[0].condition, images, refused, total, boxes, matched, colored, intervals)
+    return ConditionResult(results[0].condition, images, refused, total, detected, matched, colored, intervals)
