@@ -15,7 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from formalimg.benchmarks.cfworld.diagnosis import Diagnosis, diagnose, diagnosis_text
-from formalimg.cli.cf_world import diagnose_command
+from formalimg.cli.group_studies import diagnose_command
 from formalimg.errors import FormalimgError
 from formalimg.runs.reader import open_run
 from formalimg.stats.observations import Profile

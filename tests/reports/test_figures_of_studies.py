@@ -22,7 +22,7 @@ from formalimg.benchmarks.cfworld.score_studies import study_human_scores
 from formalimg.benchmarks.conceptmix.captions.files import CategoryCounts
 from formalimg.benchmarks.conceptmix.captions.study import CaptionStudy, study_captions
 from formalimg.benchmarks.conceptmix.spec import Category
-from formalimg.cli.cf_world import calibrate_command
+from formalimg.cli.group_studies import calibrate_command
 from formalimg.human_eval.agreement.boxes import BoxCorrection, study_boxes
 from formalimg.human_eval.agreement.judge_agreement import compare_judges
 from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY
