@@ -1,4 +1,4 @@
-"""Requests that are small when they are sent and large when they are read: refused before they take memory."""
+"""Requests that are large when they are read are refused before they take memory; large images give it back."""
 
 from __future__ import annotations
 
@@ -24,12 +24,10 @@ LENGTH = 20 * MEGABYTE
 
 
 def filled(start: str, part: str, end: str) -> bytes:
-    """JSON of 20 MB: the part again and again."""
     return (start + part * ((LENGTH - len(start) - len(end)) // len(part)) + end).encode()
 
 
 def disjunction(number: int, words: int) -> str:
-    """A formula with few words and 1,024 clauses of ten literals."""
     pairs = [f"(and (Is ?x '{'a' * words}{number}-{index}') (Is ?x 'b{index}'))" for index in range(10)]
     return f"(exists ?x (or {' '.join(pairs)}))"
 
@@ -70,12 +68,10 @@ OVERSIZED: dict[str, tuple[Callable[[], str | bytes], int]] = {
         413,
     ),
 }
-"""Requests, made when they are sent, and the status with which each is refused."""
 
 
 @contextmanager
 def served() -> Iterator[tuple[int, int]]:
-    """`formalimg serve` as a process: its port and its id."""
     command = [sys.executable, "-c", START, "--port", "0", "--processes", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
         try:
@@ -156,3 +152,36 @@ def test_formulas_are_kept_by_the_memory_they_take(monkeypatch: pytest.MonkeyPat
     assert scorer.prepare({"formula": disjunction(1, 1)}) is second
     assert scorer.prepare({"formula": disjunction(2, 1)}) is third
     assert scorer.prepare({"formula": disjunction(0, 1)}) is not first
+
+
+READ = """
+import io, threading
+from PIL import Image
+from formalimg.rewards.inputs import load_image
+from formalimg.rewards.server.metrics import resident_bytes
+from formalimg.rewards.server.http_server import release_large_blocks
+
+release_large_blocks()
+file = io.BytesIO()
+Image.linear_gradient("L").resize((4000, 4000)).convert("RGB").save(file, "PNG", compress_level=1)
+barrier = threading.Barrier(4)
+
+def read():
+    load_image(file.getvalue())
+    barrier.wait()  # so that no thread ends, and is used again, before all have read
+
+before = resident_bytes()
+threads = [threading.Thread(target=read) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print((resident_bytes() - before) // 2**20)
+"""
+
+
+@only_in_full
+@pytest.mark.skipif(sys.platform != "linux", reason="the C library of Linux keeps what others give back")
+def test_what_large_images_took_is_given_back() -> None:
+    told = subprocess.run([sys.executable, "-c", READ], capture_output=True, text=True, check=True, timeout=60)
+    assert int(told.stdout) < 40  # megabytes; one image has 64 of them, and each thread would keep its own

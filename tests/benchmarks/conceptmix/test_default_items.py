@@ -131,23 +131,6 @@ def test_nothing_is_in_two_places_and_every_size_has_a_measure() -> None:
         assert len({obj.item for obj in binding.objects} & {"corgi", "dog"}) < 2
 
 
-def test_questions_and_prompts_speak_well_of_people_and_trees() -> None:
-    for item in ITEMS:
-        assert item.spec.binding is not None
-        counted = {number for each in item.spec.concepts if each.category == "number" for number in each.objects}
-        for each in item.spec.concepts:
-            things = [item.spec.binding.objects[number - 1].item for number in each.objects]
-            if each.category == "object" and set(each.objects) & counted and each.value not in ("sushi", "broccoli"):
-                assert each.question.startswith("Does the image contain at least one "), each.question
-            if {"man", "woman"} & set(things[:1]) and each.category != "spatial":
-                assert not re.search(r"\b(it|its)\b", each.question + each.statement)
-                assert each.category != "color" or "painted" in each.question
-        assert not re.search(r"(red|white|black|brown|yellow) ([a-z]+ )?(m[ae]n|wom[ae]n|oak|pine)\b", item.prompt)
-        assert not re.match(
-            r"(An?|The) [^.]*(picture|painting|drawing|sketch|cartoon) (of|shows) [^.]*touching", item.prompt
-        )
-
-
 def test_no_item_leaves_viewers_in_doubt_as_many_of_version_1_do() -> None:
     def doubtful(items: list[Item[ConceptSpec]]) -> int:
         found = 0
@@ -160,22 +143,6 @@ def test_no_item_leaves_viewers_in_doubt_as_many_of_version_1_do() -> None:
 
     assert doubtful(ITEMS) == 0
     assert doubtful(load("conceptmix", "@1")) > 250
-
-
-def test_the_easy_and_the_hard_variant_differ_in_most_items() -> None:
-    easy, hard = (
-        generate_concept_items(ConceptRecipe(per_level=tries(8, 20), difficulty=difficulty)).items
-        for difficulty in ("easy", "hard")
-    )
-    asked = [
-        [sorted(one.concept for one in item.spec.concepts if one.category != "object") for item in variant]
-        for variant in (easy, hard)
-    ]
-    differing = [one != other for one, other in zip(*asked, strict=True)]
-    assert sum(differing) / len(differing) > 0.9
-    for variant, unlike in ((easy, "hard"), (hard, "easy")):
-        found = {POOLS[one.category].difficulty(one.value) for item in variant for one in item.spec.concepts}
-        assert unlike not in found
 
 
 def values(items: Sequence[Item[ConceptSpec]], category: str) -> set[str]:

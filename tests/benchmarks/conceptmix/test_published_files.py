@@ -6,7 +6,6 @@ import copy
 import json
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -135,24 +134,6 @@ def test_every_question_of_an_odd_record_is_asked_and_every_concept_is_listed(tm
         untagged = {**entry, "tags": [other for other in entry["tags"] if other != tag]}
         with pytest.raises(FormalimgError, match=message):
             decode_item(json.dumps(untagged), "conceptmix")
-
-
-def test_items_of_earlier_versions_in_the_order_of_the_concepts_are_read_as_they_are(tmp_path: Path) -> None:
-    lines = ["Is there a fork?", "Is there a novel?", "Is the novel red?", "Is the fork red?"]
-    sentence = {**SENTENCE, "categories": ["object", "object", "color", "color"], "question": [*lines, "Is it nice?"]}
-    sentence |= {"skills": ["fork", "novel", "red", "red"]}
-    objects = [{"id": 1, "item": "fork", "color": "red"}, {"id": 2, "item": "novel", "color": "red"}]
-    (item,) = load("conceptmix", published(tmp_path, sentence, {"objects": objects, "index": 1}))
-    assert [one.objects for one in item.spec.concepts] == [(1,), (2,), (2,), (1,), ()]
-    fork, novel, of_novel, of_fork, stray = item.spec.concepts
-    for concepts, unasked in (
-        ((fork, novel, of_fork, of_novel, stray), ()),
-        ((fork, novel, of_novel, stray), (of_fork.concept,)),
-    ):
-        tags = ("counts-differ-from-k", "concept-without-question", "question-without-concept")
-        earlier = replace(item, spec=ConceptSpec(concepts, item.spec.binding, unasked), tags=tags)
-        assert decode_item(encode_item(earlier), "conceptmix") == earlier
-        assert "order" not in json.loads(encode_item(earlier))
 
 
 @pytest.mark.parametrize("indexes", [(1, 1), ([1],), (True,), ("1",), (2,)])

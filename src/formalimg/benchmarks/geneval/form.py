@@ -36,7 +36,6 @@ def parse_metadata(metadata: Mapping[str, Any]) -> ObjectSpec:
 
 
 def _read_entries(metadata: Mapping[str, Any], name: str) -> list[tuple[str, int, Mapping[str, Any]]]:
-    """Return the class, the count and all fields of each entry."""
     entries = metadata.get(name, ())
     if not isinstance(entries, list | tuple) or not all(isinstance(entry, Mapping) for entry in entries):
         raise FormalimgError(f"{name} must be a list of objects with class and count")

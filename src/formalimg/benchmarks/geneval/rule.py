@@ -179,7 +179,6 @@ class _RuleRun:
 def _find_misplaced(
     included: IncludedObjects, group: Sequence[RuleBox], targets: Sequence[RuleBox], name: str
 ) -> Iterator[str]:
-    """Yield a reason for each pair of boxes that violates the relation."""
     for box in group:
         for target in targets:
             relations = relations_between(box.box, target.box)

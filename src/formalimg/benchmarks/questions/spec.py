@@ -217,7 +217,6 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Qu
 
 
 def _formula_in(record: Record) -> bool:
-    """Return whether the formula of a record is valid; otherwise, report the problems."""
     text, name = record.text("dsl"), record.text("vocabulary")
     if text is None or name is None:
         return False
