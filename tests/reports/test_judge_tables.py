@@ -38,6 +38,7 @@ from tests.support.concept_items import NOTHING, answers_by
 from tests.support.observed_runs import mislabelled_run, soft_run, wavering_run
 from tests.support.remote_models import stand_alone
 from tests.support.scripted_chat import ScriptedChat
+from tests.support.values import known
 
 SCENES = 50
 SETTINGS: dict[str, Setting] = {"version": 1, "least_confidence": 0.6, "semantics": "strict", "judging_rules": 1}
@@ -94,17 +95,12 @@ def test_the_rate_is_corrected_by_the_counts_of_the_certificate(run: Path) -> No
     table = section.tables[-1]
     [row] = table.rows
     sensitivity, specificity, raw, corrected = (number_in(table, row, n) for n in range(3, 7))
-    assert sensitivity is not None
-    assert specificity is not None
-    assert raw is not None
     assert corrected is not None
-    assert (sensitivity.passed, sensitivity.scored, specificity.passed) == (45, SCENES, 40)
+    assert (known(sensitivity).passed, known(sensitivity).scored, known(specificity).passed) == (45, SCENES, 40)
     rate = section.rows[0].summary.overall
-    assert rate.value is not None
-    found: RoganGladen = rogan_gladen(rate.value, 0.9, 0.8, images=4, positives=SCENES, negatives=SCENES)
-    assert corrected.interval is not None
-    assert (corrected.value, *corrected.interval) == (found.estimate, found.low, found.high)
-    assert raw.value == rate.value
+    found: RoganGladen = rogan_gladen(known(rate.value), 0.9, 0.8, images=4, positives=SCENES, negatives=SCENES)
+    assert (corrected.value, *known(corrected.interval)) == (found.estimate, found.low, found.high)
+    assert known(raw).value == known(rate.value)
 
 
 def test_a_certificate_of_another_judge_setting_or_served_model_is_said(run: Path) -> None:
@@ -159,12 +155,10 @@ def test_a_certificate_sharpens_what_would_overturn_a_difference() -> None:
         compare(runs, certificates=certificates).sections[0].pairs
         for certificates in ([], [fitting], [replace(fitting, settings={"other": 1})])
     )
-    assert alone.tipping is not None
-    assert certified.tipping is not None
     # Rates of .75 and .5 by a judge that passes .2 of what is wrong, and fails .1 of what is right: .4286 are right.
-    assert alone.tipping.false_pass == pytest.approx(0.25 / 0.5)
-    assert certified.tipping.false_pass == pytest.approx(0.25 / (1 - 0.3 / 0.7))
-    assert unfit.tipping == alone.tipping, "a certificate of other settings is none of this judge"
+    assert known(alone.tipping).false_pass == pytest.approx(0.25 / 0.5)
+    assert known(certified.tipping).false_pass == pytest.approx(0.25 / (1 - 0.3 / 0.7))
+    assert unfit.tipping == known(alone.tipping), "a certificate of other settings is none of this judge"
     comparison = compare(runs, certificates=[fitting])
     line = list_claims(comparison.sections[0], comparison)[1]
     assert "by its certificate passes 20 % of wrong drawings and fails 10 % of right ones) passed wrong images" in line

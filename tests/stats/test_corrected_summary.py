@@ -20,6 +20,7 @@ from formalimg.stats.observations import Observation
 from formalimg.stats.planning import allocate_labels
 from formalimg.stats.summary import generalizability, summarize
 from tests.support.sizes import tries
+from tests.support.values import known
 
 
 def observed(level: int, passed: bool, human: bool | None, times: int, first: int = 0) -> list[LabelledObservation]:
@@ -47,14 +48,10 @@ def test_levels_are_corrected_each_by_its_own_labels() -> None:
     assert easy.estimate == pytest.approx(0.8 * 0.9 + 0.2 * 0.6)
     assert easy.raw == 0.8
     assert found.labels == 62
-    assert found.generalizability is not None
-    assert (found.generalizability.value, found.generalizability.low) == (1, 0)
+    assert (known(found.generalizability).value, known(found.generalizability).low) == (1, 0)
     band, overall = found.bands["Both"], found.overall
-    assert band is not None
-    assert overall is not None
-    assert hard is not None
-    assert band.estimate == pytest.approx((easy.estimate + hard.estimate) / 2)
-    assert overall == pytest.approx(band), "there are equally many images of both levels"
+    assert known(band).estimate == pytest.approx((easy.estimate + known(hard).estimate) / 2)
+    assert known(overall) == pytest.approx(known(band)), "there are equally many images of both levels"
 
 
 def test_overall_goes_by_images_and_bands_by_levels() -> None:
@@ -63,11 +60,10 @@ def test_overall_goes_by_images_and_bands_by_levels() -> None:
     seen += one_level(2, {(True, False): 90, (True, None): 10})
     found = summarize_corrected(seen, bands={"Both": [2, 1]}, epsilon=None)
     assert found.generalizability is None
-    assert found.overall is not None
     assert found.bands["Both"] is not None
-    assert found.overall.estimate == pytest.approx(100 / 300)
+    assert known(found.overall).estimate == pytest.approx(100 / 300)
     assert found.bands["Both"].estimate == pytest.approx(0.25)
-    assert (found.overall.raw, found.bands["Both"].raw) == pytest.approx((200 / 300, 0.75))
+    assert (known(found.overall).raw, found.bands["Both"].raw) == pytest.approx((200 / 300, 0.75))
 
 
 def test_images_without_a_verdict_are_left_out_with_their_labels() -> None:
@@ -84,8 +80,7 @@ def test_levels_without_labels_have_no_rate() -> None:
     assert found.bands["Hard"] is None
     assert found.bands["None"] is None
     assert found.overall is not None, "level 1 has labels of both answers, which stand for those of level 2"
-    assert found.generalizability is not None
-    assert found.generalizability.value is None
+    assert known(found.generalizability).value is None
     assert summarize_corrected([], bands={}, epsilon=None).overall is None
 
 
@@ -122,13 +117,9 @@ def test_with_labels_that_all_agree_estimates_are_the_raw_ones(seen: list[tuple[
     raw = summarize((Observation(*one[:3]) for one in labelled), bands={"All": [1, 2, 3]}, epsilon=0.5, resamples=40)
     for level, rate in raw.levels.items():
         of_level = found.levels[level]
-        assert of_level is not None
-        assert of_level.estimate == pytest.approx(rate.value)
-    assert found.overall is not None
-    assert found.overall.estimate == pytest.approx(raw.overall.value)
-    assert raw.generalizability is not None
-    assert found.generalizability is not None
-    assert found.generalizability.value == raw.generalizability.value
+        assert known(of_level).estimate == pytest.approx(rate.value)
+    assert known(found.overall).estimate == pytest.approx(raw.overall.value)
+    assert known(found.generalizability).value == known(raw.generalizability).value
 
 
 def test_several_images_of_an_item_that_are_all_alike_count_once() -> None:
@@ -141,10 +132,9 @@ def test_several_images_of_an_item_that_are_all_alike_count_once() -> None:
     ).overall
     assert once is not None
     assert often is not None
-    assert apart is not None
     assert often.estimate == once.estimate
     assert (often.low, often.high) == pytest.approx((once.low, once.high), abs=0.02)
-    assert apart.high - apart.low < 0.6 * (often.high - often.low)
+    assert known(apart).high - known(apart).low < 0.6 * (often.high - often.low)
 
 
 CURVE = [0.9, 0.78, 0.6, 0.35]
@@ -160,11 +150,8 @@ def test_truths_are_covered_by_stratified_labels(labels: int, samples: int) -> N
         found = summarize_corrected(_simulated(chance, labels, samples), bands={}, epsilon=0.7)
         covered["overall"] += _holds(found.overall, fmean(CURVE))
         covered["levels"] += fmean(_holds(found.levels[level], rate) for level, rate in enumerate(CURVE, start=1))
-        assert found.generalizability is not None
-        low, high = found.generalizability.low, found.generalizability.high
-        assert low is not None
-        assert high is not None
-        covered["G"] += low <= held <= high
+        low, high = known(found.generalizability).low, known(found.generalizability).high
+        covered["G"] += known(low) <= held <= known(high)
     assert min(covered.values()) >= (0.88 if trials == 60 else 0.925) * trials, covered
 
 
@@ -190,8 +177,7 @@ def _simulated(chance: np.random.Generator, labels: int, samples: int) -> list[L
 
 
 def _holds(found: CorrectedRate | None, truth: float) -> bool:
-    assert found is not None
-    return found.low <= truth <= found.high
+    return known(found).low <= truth <= known(found).high
 
 
 CELLS = st.dictionaries(st.tuples(st.integers(1, 4), st.booleans()), st.integers(0, 60), min_size=1)
@@ -242,8 +228,7 @@ def test_the_width_to_be_expected_is_about_that_of_the_interval() -> None:
             seen += observed(level, passed, passed, number - wrong) + observed(level, passed, not passed, wrong)
             seen += observed(level, passed, None, cells[level, passed] - number)
         found = summarize_corrected(seen, bands={}, epsilon=None).overall
-        assert found is not None
-        assert plan.half_width == pytest.approx((found.high - found.low) / 2, rel=0.05)
+        assert plan.half_width == pytest.approx((known(found).high - known(found).low) / 2, rel=0.05)
         widths.append(plan.half_width)
     assert widths[1] < 0.7 * widths[0]
 
