@@ -24,12 +24,6 @@ ITEM = Item[object](
 )
 
 
-def test_plain_words_are_sent_as_they_are() -> None:
-    assert Condition().model_input(ITEM) == (ITEM.prompt, None)
-    assert Condition().name == ""
-    assert Condition().versions == {}
-
-
 @pytest.mark.parametrize("style", ["long", "short"])
 def test_the_style_stands_in_front(style: str) -> None:
     condition = Condition(style=style)  # type: ignore[arg-type]
@@ -91,9 +85,3 @@ def test_texts_of_ones_own_replace_ours(tmp_path: Path) -> None:
     (tmp_path / "text_layout.txt").write_text("No plan here.")
     with pytest.raises(FormalimgError, match=r"has no \{layout\}"):
         Condition("text-layout", prompts=tmp_path).model_input(ITEM, LAYOUT)
-
-
-def test_style_text_tells_no_threshold_that_the_published_one_does_not_tell() -> None:
-    prompt, _ = Condition(style="long").model_input(ITEM)
-    assert "at about the same height" in prompt
-    assert "tenth" not in prompt

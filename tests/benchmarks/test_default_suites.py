@@ -18,7 +18,6 @@ from formalimg.benchmarks.filed_items import _read_listed_tags
 from formalimg.benchmarks.items_file import read_lines
 from formalimg.benchmarks.loader import DigestError, instruction_digest, load_default, open_items
 from formalimg.benchmarks.record import ItemFindings
-from formalimg.benchmarks.registry import suite_names
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 from tests.support.sizes import tries
@@ -85,16 +84,6 @@ def test_opening_parses_no_line_and_counts_tags_once(monkeypatch: pytest.MonkeyP
 )
 def test_tags_are_those_at_the_end_of_a_line(line: bytes, tags: bytes) -> None:
     assert _read_listed_tags(line) == tags
-
-
-PULLED = {"free-prompts", "questions", "geneval", "geneval2", "t2i-compbench", "drawbench"}
-"""Suites whose items are the user's, or may not be shipped."""
-
-
-def test_every_suite_ships_and_earlier_versions_are_of_such_suites() -> None:
-    names = {path.name.removesuffix(".jsonl.gz") for path in SHIPPED.iterdir()} - {"digests.toml"}
-    assert {name for name in names if "@" not in name} == set(suite_names()) - PULLED
-    assert {name.partition("@")[0] for name in names} == set(suite_names()) - PULLED
 
 
 def test_the_newest_version_may_be_named_and_an_unknown_one_lists_those_that_ship() -> None:

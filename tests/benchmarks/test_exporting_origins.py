@@ -36,15 +36,6 @@ def _pulled(folder: Path) -> Path:
     return folder
 
 
-def test_earlier_versions_of_items_that_ship_are_ours_too(tmp_path: Path) -> None:
-    write_items(load("cf-world", "@1"), tmp_path / "copy")
-    for number, place in enumerate((Path("@1"), tmp_path / "copy")):
-        done = export_suite("cf-world", tmp_path / f"out-{number}", items=place)
-        assert done.licence == "Apache-2.0"
-        described = json.loads((tmp_path / f"out-{number}" / "croissant.json").read_text("utf-8"))
-        assert described["version"] == "1"
-
-
 def test_items_that_ship_are_apache_wherever_they_lie(tmp_path: Path) -> None:
     write_items(load("cf-world-denominalised"), tmp_path / "copy")
     done = export_suite("cf-world-denominalised", tmp_path / "out", items=tmp_path / "copy")
@@ -108,16 +99,6 @@ def test_of_items_of_ones_own_nothing_is_guessed(tmp_path: Path) -> None:
     assert "is not recorded in them" in sheet
     assert "Not examined" in sheet
     assert "written for formalimg" not in sheet
-
-
-def test_question_files_are_those_of_whoever_has_them(tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text(
-        "item_id,text,proposition_id,dependency,question_natural_language\nq1,a red cup,1,0,Is there a cup?\n"
-    )
-    with pytest.raises(FormalimgError, match="nobody but you knows under which licence"):
-        export_suite("questions", tmp_path / "out", items=tmp_path / "mine.csv")
-    done = export_suite("questions", tmp_path / "out", items=tmp_path / "mine.csv", imprint=PublisherInfo("CC-BY-4.0"))
-    assert (done.items, done.licence) == (1, "CC-BY-4.0")
 
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -78,13 +78,6 @@ def test_what_does_not_follow() -> None:
         assert not GeometricFacts(_facts(*given_)).implies(_atom(asked)), (given_, asked)
 
 
-def test_what_is_impossible() -> None:
-    geometry = GeometricFacts(_facts("(LeftOf ?a ?b)", "(LeftOf ?b ?c)"))
-    assert not geometry.allows(_atom("(LeftOf ?c ?a)"))
-    assert geometry.allows(_atom("(AlignedVertically ?a ?b)"))
-    assert not GeometricFacts(_facts("(OnLeftSide ?a)")).allows(_atom("(OnRightSide ?a)"))
-
-
 def test_more_follows_and_less_is_possible_as_people_read_it() -> None:
     column = _facts("(AlignedVertically ?a ?b)", "(AlignedVertically ?b ?c)")
     halves = _facts("(OnLeftSide ?a)", "(AlignedVertically ?a ?b)")
@@ -106,11 +99,6 @@ def test_what_is_in_the_center_is_in_no_half_as_people_read_it(half: str) -> Non
         assert GeometricFacts(facts).allows(_atom(asked)), "the evaluator has a third of the image for the center"
     beyond = _facts("(InCenter ?a)", f"({away} ?b ?a)")
     assert not GeometricFacts(beyond, AS_READ).allows(_atom(f"({half} ?b)"))
-
-
-def test_redundant_atoms_are_found() -> None:
-    said = _facts("(LeftOf ?a ?b)", "(LeftOf ?b ?c)", "(LeftOf ?a ?c)", "(Above ?a ?c)")
-    assert [str(atom) for atom in find_redundant(said)] == ["(LeftOf ?a ?c)"]
 
 
 def test_consequences_hold_in_every_random_scene() -> None:

@@ -144,11 +144,6 @@ def test_published_files_with_odd_names_are_read_under_names_of_their_own(tmp_pa
     assert load("knolling", tmp_path / "again") == items
 
 
-def test_ids_are_sorted_as_numbers(tmp_path: Path) -> None:
-    items = load("knolling", published(tmp_path, {f"{number}.json": INSTANCE for number in (10, 9, 100, 0)}))
-    assert [item.id for item in items] == ["0", "9", "10", "100"]
-
-
 def test_published_words_outside_the_vocabulary_are_kept_and_marked(tmp_path: Path) -> None:
     """The authors never checked the attributes of natural scenes, so that such items may well exist."""
     odd = "(exists ?x (and (Is ?x 'cup') (HasMaterial ?x 'red')))"

@@ -50,12 +50,12 @@ class _Form:
         return {"mean": spec.mean}
 
     def spec_in(self, record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Brightness | None:
-        return self.known_spec(record.fields)
+        return self.build_spec(record.fields)
 
-    def known_spec(self, fields: dict[str, Any]) -> Brightness:
+    def build_spec(self, fields: dict[str, Any]) -> Brightness:
         return Brightness(fields["mean"])
 
-    def asked_text(self, spec: Brightness) -> str:
+    def canonical_text(self, spec: Brightness) -> str:
         return str(spec.mean)
 
 

@@ -94,7 +94,7 @@ def test_another_file_is_not_overwritten(tmp_path: Path) -> None:
     out.write_text("mine\n")
     done = formalimg(*command)
     assert (done.code, out.read_text()) == (2, "mine\n")
-    assert "is there already" in done.err
+    assert "exists with different content" in done.err
 
 
 def test_prompts_images_folder_judge_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

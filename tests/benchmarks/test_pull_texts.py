@@ -12,7 +12,7 @@ from formalimg.benchmarks.download.source import PullError
 from formalimg.benchmarks.download.texts import (
     find_pulled_texts,
     has_texts,
-    published_texts,
+    load_texts,
     pull_texts,
     read_text,
     texts_folder,
@@ -108,7 +108,7 @@ def test_every_text_takes_the_place_of_one_of_ours(tmp_path: Path) -> None:
     for name in SCRIPTS:
         pulled = pull_texts(name, tmp_path / name, write_scripts(tmp_path / "scripts", name))
         texts = {path.stem for path in pulled.folder.glob("*.txt")}
-        assert texts == {text.name for text in published_texts()[name][1]}
+        assert texts == {text.name for text in load_texts()[name][1]}
         ours: dict[str, Prompt] = {}
         for folder in {path.parent for path in Path("/").joinpath(_package()).rglob("prompts/**/*.txt")}:
             ours |= {prompt.name: prompt for prompt in load_prompts(folder, pulled.folder).values() if prompt.origin}

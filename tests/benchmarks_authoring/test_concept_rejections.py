@@ -18,7 +18,6 @@ from formalimg.benchmarks.conceptmix.authoring.choices import ConceptChoices
 from formalimg.benchmarks.conceptmix.authoring.templates import BindingAnswer, draw_mixture, make_mixture
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundObject, Category, Concept, SpatialRelation
 from tests.benchmarks_authoring.mixer import POOLS, Answer, Talk, assert_sound
-from tests.support.loopback.faults import Fault
 
 pytest.importorskip("openai")
 
@@ -119,15 +118,6 @@ def test_an_exchanged_attribute_is_noticed(talk: Talk, tmp_path: Path) -> None:
 def _colors(seed: int) -> set[str]:
     drawn = draw_mixture(AuthoringPlan("conceptmix", (3,), 1, seed, 1, choices=COLORS), POOLS, Slot(0, 3), 0)
     return {concept.value for concept in drawn.concepts if concept.category == "color"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "number", "reason"),
-    [("refusal", 0, "refused"), ("refusal", 2, "check refused"), ("length", 1, "unreadable"), ("filter", 3, "refused")],
-)
-def test_a_model_that_declines_is_counted(talk: Talk, tmp_path: Path, kind: str, number: int, reason: str) -> None:
-    written = talk.write(SPATIAL, tmp_path, faults=lambda place: Fault(kind) if place == number else None)
-    assert dict(written.rejections) == {reason: 1}
 
 
 def test_a_size_needs_something_to_measure_it_by(talk: Talk, tmp_path: Path) -> None:

@@ -18,8 +18,6 @@ from formalimg.benchmarks.conceptmix.spec import Binding
 from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
 from tests.benchmarks_authoring.mixer import POOLS, Answer, Talk, assert_sound
-from tests.support.loopback.faults import Fault
-from tests.support.sizes import tries
 
 pytest.importorskip("openai")
 
@@ -55,23 +53,6 @@ def test_right_answers_become_items_and_only_what_is_open_is_asked(talk: Talk, t
     assert manifest["bound_by"]["model"] + manifest["bound_by"]["nobody"] == 12
     assert sum(entry["accepted"] for entry in manifest["by_category"].values()) == 4 * 2 + 4 * 4 + 4 * 6
     assert sum(entry["tried"] for entry in manifest["by_level"].values()) == written.tried
-
-
-@pytest.mark.parametrize("stop", [1, 2, 3, 4, 7][:: tries(2, 1)])
-def test_wherever_it_is_stopped_it_goes_on_to_the_same_items(talk: Talk, tmp_path: Path, stop: int) -> None:
-    """A wrong key ends everything, once what is on its way has come."""
-    plan = AuthoringPlan("conceptmix", (2,), 3, seed=4, attempts=5, choices=ConceptChoices(only="spatial"))
-    whole = talk.write(plan, tmp_path / "whole")
-    asked = len(talk.steps)
-    with pytest.raises(FormalimgError, match="OPENAI_API_KEY"):
-        talk.write(plan, tmp_path / "stopped", faults=lambda place: Fault("401") if place >= stop else None, hands=2)
-    assert not (tmp_path / "stopped" / "items.jsonl").exists()
-    before = len(talk.steps)
-    assert before == stop < asked
-    assert talk.write(plan, tmp_path / "stopped").items == whole.items
-    assert len(talk.steps) == asked - before, "what was on its way when another failed is not asked again"
-    for name in ("items.jsonl", "writing.json"):
-        assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_the_paper_keeps_the_caption_and_the_published_code_takes_what_is_repeated(talk: Talk, tmp_path: Path) -> None:
@@ -151,21 +132,6 @@ def test_what_cannot_be_drawn_is_told_before_anyone_is_asked(talk: Talk, tmp_pat
         talk.write(plan, tmp_path / "out")
     assert talk.steps == []
     assert not (tmp_path / "out").exists()
-
-
-def test_numbers_may_be_written_as_numbers(talk: Talk, tmp_path: Path) -> None:
-    def spoil(step: str, answer: Answer, question: str) -> Answer:
-        if step != "binding":
-            return answer
-        objects = [{**obj, "number": int(obj["number"])} if "number" in obj else obj for obj in answer["objects"]]
-        numbers.extend(obj["number"] for obj in objects if "number" in obj)
-        return {**answer, "objects": objects}
-
-    numbers: list[int] = []
-    written = talk.write(AuthoringPlan("conceptmix", (6,), 4), tmp_path, spoil)
-    assert numbers
-    assert len(written.items) == 4
-    assert_sound(written, tmp_path)
 
 
 def test_plans_are_as_large_as_in_the_papers() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
@@ -20,7 +19,7 @@ from formalimg.benchmarks.loader import load
 from formalimg.cli.write import write_command
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
-from tests.benchmarks_authoring.counterfactual_author import OURS, Answer, Author, after
+from tests.benchmarks_authoring.counterfactual_author import OURS, Author, after
 
 pytest.importorskip("openai")
 PUBLISHED = Path(__file__).parents[3] / "shared" / "official" / "cf-world"
@@ -71,47 +70,6 @@ def test_the_writer_hears_the_prompt_the_assessment_point_and_whose_laws_hold(au
     assert "what these words themselves say" in author.questions[1]
 
 
-SPOILT: list[tuple[str, Any]] = [
-    ("wrong number of questions", lambda asked: asked[1:]),
-    ("wrong number of questions", lambda asked: [asked[0], *asked]),
-    ("no question", lambda asked: [{**entry, "question": "It is so."} for entry in asked]),
-    ("no criteria", lambda asked: [{**entry, "criteria": "1: it is so."} for entry in asked]),
-    ("question beside the point", lambda asked: [{**asked[0], "question": "Is it nice?"}, *asked[1:]]),
-]
-
-
-@pytest.mark.parametrize(("reason", "change"), SPOILT)
-def test_questions_that_cannot_score_an_image_are_rejected_and_asked_for_again(
-    author: Author, tmp_path: Path, reason: str, change: Any
-) -> None:
-    spoilt: list[str] = []
-
-    def spoil(step: str, answer: Answer, question: str) -> Answer:
-        first = not spoilt
-        spoilt.append(question)
-        return {**answer, "questions": change(answer["questions"])} if first else answer
-
-    written = author.write(plan_for(prompts(1)), tmp_path, spoil)
-    assert dict(written.rejections) == {reason: 1}
-    assert len(written.items) == 3
-
-
-def test_prompts_whose_questions_are_missing_are_left_out_and_raised_attempts_go_on(
-    author: Author, tmp_path: Path
-) -> None:
-    given = prompts(2)
-
-    def stubborn(step: str, answer: Answer, question: str) -> Answer:
-        return {**answer, "questions": []} if given[0].prompt in question else answer
-
-    written = author.write(plan_for(given, attempts=1), tmp_path, stubborn)
-    assert written.missing == {2: 1}
-    assert [item.id for item in written.items] == [item.id for item in given[1:]]
-    again = author.write(plan_for(given, attempts=2), tmp_path)
-    assert len(author.steps) == 1
-    assert [item.id for item in again.items] == [item.id for item in given]
-
-
 def test_equal_prompts_have_questions_each_and_a_prompt_without_a_point_stays_as_it_is(
     author: Author, tmp_path: Path
 ) -> None:
@@ -128,20 +86,6 @@ def test_equal_prompts_have_questions_each_and_a_prompt_without_a_point_stays_as
     assert card["prompts_without_assessment_point"] == ["blank"]
     with pytest.raises(FormalimgError, match="none of these prompts has an assessment point"):
         plan_for((blank,))
-
-
-def test_the_assessment_point_of_the_implicit_prompt_is_enough_for_both(author: Author, tmp_path: Path) -> None:
-    factual, explicit, implicit = prompts(1)
-    pointless = replace(explicit, spec=replace(explicit.spec, assessment=""))
-    written = author.write(plan_for((factual, pointless, implicit)), tmp_path)
-    assert len(author.steps) == 2
-    assert written.items[1].spec.questions == written.items[2].spec.questions != ()
-
-
-def test_a_folder_of_other_prompts_is_refused(author: Author, tmp_path: Path) -> None:
-    author.write(plan_for(prompts(1)), tmp_path)
-    with pytest.raises(FormalimgError, match="questions_for"):
-        author.write(plan_for(prompts(2)[3:]), tmp_path)
 
 
 def _rules(count: int = 6) -> tuple[Item[CounterfactualSpec], ...]:

@@ -17,7 +17,6 @@ from formalimg.benchmarks.cfworld.items import items_of_groups
 from formalimg.benchmarks.loader import load
 from formalimg.cli.write import write_command
 from formalimg.errors import FormalimgError
-from formalimg.types import Item
 from tests.benchmarks_authoring.counterfactual_author import (
     BY_LAW,
     OURS,
@@ -46,19 +45,6 @@ def test_right_answers_become_groups_and_their_items(author: Author, tmp_path: P
     assert [item.prompt for item in nameless] == [group.denominalised for group in expected]
     assert sorted(author.steps) == ["check"] * 5 + ["group"] * 5
     assert_sound(written, groups, tmp_path)
-
-
-def test_questions_by_the_model_get_our_weights_and_those_of_level_two_serve_three(
-    author: Author, tmp_path: Path
-) -> None:
-    written = author.write(plan_of(2, questions="model"), tmp_path)
-    assert author.steps.count("questions") == 4
-    assert_sound(written, read_groups(tmp_path / "groups.jsonl"), tmp_path)
-    first, second, third = (item.spec.questions for item in written.items[:3])
-    assert [question.dimension for question in second] == ["integrity", "logic", "logic", "assessment"]
-    assert second == third != first
-    (nameless, _) = load("cf-world-denominalised", tmp_path / "denominalised")
-    assert nameless.spec.questions == second
 
 
 def test_every_attempt_begins_from_something_else(author: Author, tmp_path: Path) -> None:
@@ -181,21 +167,3 @@ def test_the_command_writes_groups_and_descriptions_and_says_what_is_missing(
         run("--items", "less", "--out", "more")
     with pytest.raises(FormalimgError, match="--task: for cf-world only"):
         CliRunner().invoke(app, ["natural", *model, "--task", "pairs", "--out", "more"], catch_exceptions=False)
-
-
-def test_items_that_were_written_can_be_described(
-    author: Author, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    author.write(plan_of(2), tmp_path / "made")
-    model = ["-m", "openai/some-model", "-M", f"base_url={author.server.url}/v1", "-M", "cache=off"]
-    task = ["--task", "denominalise", "--items", "made", "--out", "nameless"]
-    done = CliRunner().invoke(app, ["cf-world", *model, *task], catch_exceptions=False)
-    assert done.output.splitlines()[-1] == "2 items in nameless/items.jsonl"
-    assert load("cf-world-denominalised", "nameless") == _without_version(
-        load("cf-world-denominalised", "made/denominalised")
-    )
-
-
-def _without_version(items: list[Item]) -> list[Item]:  # type: ignore[type-arg]
-    return [replace(item, version="") for item in items]

@@ -124,19 +124,6 @@ def test_a_damaged_journal_says_what_to_do(tmp_path: Path) -> None:
         author_suite(plan, Scripted(honest_draft), tmp_path)
 
 
-def test_how_many_hands_does_not_matter(tmp_path: Path) -> None:
-    one = author_suite(PLAN, Scripted(honest_draft, concurrency=1), tmp_path / "one")
-    many = author_suite(PLAN, Scripted(honest_draft, concurrency=16), tmp_path / "many")
-    assert one.items == many.items
-    assert (tmp_path / "one" / "items.jsonl").read_bytes() == (tmp_path / "many" / "items.jsonl").read_bytes()
-
-
-def test_each_attempt_asks_something_else(tmp_path: Path) -> None:
-    model = Scripted(lambda question: draft("no", "no"))
-    author_suite(AuthoringPlan("natural", (3,), 2, attempts=5), model, tmp_path)
-    assert len(set(model.asked)) == len(model.asked) == 10
-
-
 def test_another_seed_gives_other_items(tmp_path: Path) -> None:
     plan = AuthoringPlan("knolling", (2,), 3)
     first = author_suite(plan, Scripted(honest_draft), tmp_path / "1")
@@ -156,14 +143,6 @@ def test_who_does_as_told_fills_every_level(tmp_path: Path, suite: str, highest:
     assert [item.level for item in items] == list(levels)
     for item in items:
         assert check(item.spec.formula, suite, k=item.level, single_component=True) == []
-
-
-def test_a_finished_writing_asks_nothing_more(tmp_path: Path) -> None:
-    plan = AuthoringPlan("knolling", (1,), 2)
-    first = author_suite(plan, Scripted(honest_draft), tmp_path)
-    model = Scripted(honest_draft)
-    assert author_suite(plan, model, tmp_path) == first
-    assert model.asked == []
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

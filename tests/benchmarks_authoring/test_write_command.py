@@ -97,14 +97,6 @@ def test_it_writes_conceptmix_with_all_its_choices(tmp_path: Path) -> None:
         assert color.value in ("red", "green")
 
 
-def test_what_is_missing_is_said_and_is_no_success() -> None:
-    with Loopback(reply=lambda asked: json.dumps({"thoughts": "", "prompt": "A cup", "formula": "cup"})) as server:
-        code, out = run(server, "--out", "made", "--levels", "2", "--per-level", "2", "--attempts", "3")
-    assert code == 1
-    assert "K=2: 2 missing after 3 attempts each: raise --attempts to go on" in out
-    assert "  no formula" in out
-
-
 def test_an_outage_is_said_and_the_same_command_goes_on() -> None:
     arguments = ("--out", "made", "--levels", "1", "--per-level", "1", "-M", "tries=1")
     with Loopback(reply=reply, faults=lambda number: Fault("500") if number < 3 else None) as server:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -180,11 +179,6 @@ def test_mended_words_are_checked_again_and_taken(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "writing.json").read_text())["polished"] == 1
 
 
-def test_mended_words_that_say_otherwise_are_rejected(tmp_path: Path) -> None:
-    model = only(draft("A cup", RED_CUP), review(aligned=False, better_prompt=right(1)[0].prompt))
-    assert dict(author_suite(ONE, model, tmp_path).rejections) == {"words say otherwise": 1}
-
-
 def test_a_checker_that_mends_for_ever_is_asked_twice_only(tmp_path: Path) -> None:
     number = iter(range(100))
     model = Scripted(
@@ -219,24 +213,6 @@ def test_duplicates_of_earlier_rounds_are_not_shown_to_the_checker(tmp_path: Pat
     model = Scripted(lambda question: next(answers), concurrency=1)
     author_suite(AuthoringPlan("knolling", (1,), 2, attempts=2), model, tmp_path)
     assert len(model.asked) == 4
-
-
-def test_attempts_are_bounded(tmp_path: Path) -> None:
-    model = only(draft("no", "no"))
-    written = author_suite(AuthoringPlan("knolling", (3,), 2, attempts=4), model, tmp_path)
-    assert len(model.asked) == 8
-    assert written.missing == {3: 2}
-    assert dict(written.rejections) == {"no formula": 8}
-
-
-def test_more_attempts_go_on_with_what_is_missing(tmp_path: Path) -> None:
-    answers = cycle([draft("no", "no"), draft("A red cup", RED_CUP)])
-    model = Scripted(lambda question: next(answers), concurrency=1)
-    assert author_suite(ONE, model, tmp_path).missing == {1: 1}
-    written = author_suite(AuthoringPlan("knolling", (1,), 1, attempts=2), model, tmp_path)
-    assert len(written.items) == 1
-    assert written.tried == 2
-    assert_adds_up(written, tmp_path)
 
 
 def test_an_outage_costs_no_attempt_and_the_same_call_goes_on(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ from formalimg.web.viewer.app import create_viewer_app
 from formalimg.web.viewer.site import Site
 from tests.human_eval.compared_runs import compared_run
 from tests.human_eval.compared_runs import rate_truly as rate_compared_runs_truly
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import concept_items, rated_run, take
-from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 from tests.reports.drawn_runs import some_items
 from tests.support.models import NumberJudge
 from tests.support.sizes import only_in_full

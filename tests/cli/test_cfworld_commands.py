@@ -85,7 +85,7 @@ def test_items_of_ones_own_may_lack_some_factual_prompts(published: Path, tmp_pa
 
 
 def test_agree_gives_people_the_published_weights_too(tmp_path: Path) -> None:
-    from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
+    from tests.human_eval.counterfactual_runs import scored_item, scored_run
 
     items = [scored_item("g-l1", dimensions=("logic", "logic", "assessment"))]
     run = scored_run(tmp_path / "run", items, {"g-l1": [[1.0, 1.0, 0.0]]})

@@ -99,7 +99,7 @@ def test_files_are_never_overwritten_and_options_of_other_exports_are_refused(tm
     exported(tmp_path, "trl")
     exported(tmp_path, "trl")  # the same again
     done = formalimg("export", "knolling", "--trainer", "trl", "--per-level", "20", "--out", str(tmp_path))
-    assert (done.code, "choose another folder" in done.err) == (2, True)
+    assert (done.code, "choose another --out" in done.err) == (2, True)
     for more, said in {
         ("--split", "relation"): "add --trainer",
         ("--trainer", "trl", "--samples", "2"): "has no --samples",

@@ -1,17 +1,20 @@
-"""Every command says what it does, what it takes and how it ends."""
+"""Help screens: names, sections, examples, and the time they take."""
 
 from __future__ import annotations
 
+import logging
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
 import formalimg as package
-from formalimg.cli.commands import app
+from formalimg.cli.commands import COMMANDS, SECTIONS, app, configure_logging
 from tests.support.command import formalimg, formalimg_process
 
 
@@ -74,3 +77,97 @@ def test_output_survives_a_terminal_without_unicode() -> None:
     )
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr
+
+
+WIDE = {"COLUMNS": "100"}
+
+
+def _help(*command: str) -> str:
+    done = CliRunner().invoke(app, [*command, "--help"], env=WIDE)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def _sections(page: str) -> list[str]:
+    return re.findall(r"^(\w[\w ]*):$", page, re.MULTILINE)
+
+
+def _commands() -> Iterator[tuple[str, ...]]:
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), typer.main.get_command(app))]
+    while waiting:
+        words, command = waiting.pop()
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            yield words
+        else:
+            waiting += [((*words, name), each) for name, each in inner.items()]
+
+
+def test_commands_are_listed_by_purpose() -> None:
+    page = _help()
+    assert _sections(page) == ["Options", "Evaluate", "Rely on it", "Data", "Set up", "Groups of commands"]
+    everyday = [name for name, entry in COMMANDS.items() if entry.section != "Groups of commands"]
+    assert len(everyday) <= 17
+    for name, *_ in _commands():
+        assert re.search(rf"^  {name} +\w", page, re.MULTILINE), name
+
+
+def test_options_of_run_are_listed_by_purpose_on_two_screens() -> None:
+    page = _help("run")
+    assert _sections(page) == ["Arguments", *SECTIONS, "Other options"]
+    assert len(page.splitlines()) <= 2 * 45  # at 80 columns, which is what is left here
+
+
+@pytest.mark.parametrize("command", [*_commands()], ids=" ".join)
+def test_help_has_no_types_of_python_and_no_limits_that_nobody_meets(command: tuple[str, ...]) -> None:
+    page = _help(*command)
+    assert not re.search(r"<(list|path|str|int)\b|\[\[|\[default: ?\(|\d{19}|<=1000000\b", " ".join(page.split()))
+
+
+@pytest.mark.parametrize("command", [*_commands()], ids=" ".join)
+def test_every_command_takes_verbose(command: tuple[str, ...]) -> None:
+    assert re.search(r"^  -v, --verbose ", _help(*command), re.MULTILINE)
+
+
+@pytest.fixture
+def logger() -> Iterator[logging.Logger]:
+    ours = logging.getLogger("formalimg")
+    level, handlers = ours.level, list(ours.handlers)
+    ours.handlers.clear()
+    yield ours
+    ours.setLevel(level)
+    ours.handlers[:] = handlers
+
+
+@pytest.mark.parametrize(
+    ("options", "level"), [([], logging.WARNING), (["-v"], logging.INFO), (["-vv"], logging.DEBUG)]
+)
+def test_verbosity_sets_the_level_of_our_loggers(options: list[str], level: int, logger: logging.Logger) -> None:
+    assert CliRunner().invoke(app, ["formula", "vocabulary", "knolling", *options]).exit_code == 0
+    assert logging.getLogger("formalimg.models.retry").getEffectiveLevel() == level
+    assert bool(logger.handlers) == bool(options)
+
+
+def test_events_go_to_standard_error(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(1)
+    logging.getLogger("formalimg.models.retry").info("waiting 2.0 s")
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert re.fullmatch(r"\d\d:\d\d:\d\d INFO formalimg.models.retry: waiting 2.0 s\n", printed.err)
+
+
+def test_options_of_models_judges_and_writers_are_described_alike() -> None:
+    found = [line for command in _commands() for line in _help(*command).splitlines() if " KEY=VALUE " in line]
+    assert len(found) > 10
+    assert [line for line in found if not re.search(r"KEY=VALUE +Option of the \w+", line)] == []
+
+
+def test_commands_are_imported_when_they_are_used() -> None:
+    words = ["formalimg", "formula", "vocabulary", "knolling"]
+    code = f"import sys; from formalimg.cli import main; sys.argv = {words}; main()"
+    code = f"import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules))); {code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stdout.split() if name.startswith("formalimg.cli.")}
+    assert "formalimg.cli.listings" in loaded
+    others = {words[-1] for words in _commands()} | COMMANDS.keys()
+    assert not loaded & {f"formalimg.cli.{name}" for name in others - {"vocabulary"}}

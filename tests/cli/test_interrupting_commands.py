@@ -118,7 +118,7 @@ def test_a_command_that_was_started_to_ignore_it_goes_on(tmp_path: Path) -> None
     """As shells start what runs in the background."""
     ignoring = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n{_PRESSED_AT}"
     done = subprocess.run(
-        [sys.executable, "-c", ignoring, "formalimg.cli.vocabulary", "formula", "vocabulary", "knolling"],
+        [sys.executable, "-c", ignoring, "formalimg.cli.listings", "formula", "vocabulary", "knolling"],
         cwd=tmp_path,
         capture_output=True,
         timeout=60,

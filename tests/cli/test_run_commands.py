@@ -172,7 +172,7 @@ def test_a_dry_run_does_nothing(tmp_path: Path) -> None:
     [
         (["--task", "layout", "-m", "builtin/reader"], "plans no layouts"),
         (["--task", "layout", "-m", "builtin/solver", "--judge", "builtin/icons"], "leave the judge out"),
-        (["--task", "layout", "-m", "builtin/solver", "--condition", "text-layout"], "cannot be given one"),
+        (["--task", "layout", "-m", "builtin/solver", "--condition", "text-layout"], "no layout can be given"),
         (["-m", "builtin/reader", "--condition", "image-layout"], "cannot be given an image"),
         (["-m", "builtin/reader", "--words", "without"], "nothing is asked for"),
         (["-m", "builtin/painter", "--condition", "text-layout", "--layouts", "nowhere"], "is not a run"),

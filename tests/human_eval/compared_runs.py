@@ -22,14 +22,12 @@ FALSE_PASSES = {"ada": 0.1, "bea": 0.6, "cat": 0.2, "dot": 0.2}
 
 
 def is_right(run: str, item: str) -> bool:
-    """Whether the image of a run follows the prompt of an item."""
     return random.Random(f"truth {run} {item}").random() < RATES[run]
 
 
 def compared_run(
     folder: Path, count: int = 80, *, levels: int = 4, samples: int = 1, unread: frozenset[str] = frozenset()
 ) -> Path:
-    """A run, by the name of its folder, with a judge that passes wrong images of some runs more often."""
     name = folder.name
 
     def verdict(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
@@ -44,13 +42,11 @@ def compared_run(
 
 
 def images_by_token(folder: Path) -> Mapping[str, tuple[str, str]]:
-    """The run and item of each image of a study, by the random name that raters see."""
     with closing(sqlite3.connect(folder / "ratings.sqlite")) as database:
         return {token: (run, item) for token, run, item in database.execute("SELECT token, run, item FROM pictures")}
 
 
 def rate_truly(study: Study, rater: str, most: int = 1 << 30) -> int:
-    """Let a rater say what is right, and notice prompts of other items."""
     images = images_by_token(study.folder)
 
     def say(task: RatingTask, step: RatingStep) -> AnswerValue:

@@ -19,7 +19,6 @@ from tests.support.models import NumberJudge, Speckles, small_items
 
 
 def is_right(item: str, sample: int = 0) -> bool:
-    """Whether an image follows its prompt; the higher the number of the item the less often."""
     return random.Random(f"truth {item} {sample}").random() < 0.9 - 0.6 * (int(item) % 100) / 100
 
 
@@ -29,15 +28,8 @@ def said_yes(item: str, sample: int = 0, *, chance: str = "judge") -> bool:
 
 
 def lenient_run(
-    folder: Path,
-    count: int = 100,
-    *,
-    levels: int = 4,
-    unread: frozenset[str] = frozenset(),
-    judge: bool = True,
+    folder: Path, count: int = 100, *, levels: int = 4, unread: frozenset[str] = frozenset(), judge: bool = True
 ) -> Path:
-    """A run whose judge is far too lenient."""
-
     def verdict(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         return Unscored("not understood", "?") if item.id in unread else Verdict(said_yes(item.id))
 
@@ -48,7 +40,6 @@ def lenient_run(
 
 
 def true_rate(folder: Path) -> float:
-    """The share of images that really follow their prompts."""
     with closing(open_run(folder)) as run:
         seen = [is_right(it.item, it.sample) for it in run.outcomes()]
     return sum(seen) / len(seen)

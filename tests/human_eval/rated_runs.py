@@ -18,12 +18,12 @@ from formalimg.runs.execution import execute
 from formalimg.runs.reader import StoredRun, open_run
 from formalimg.types import Item, Unscored, Verdict
 from tests.support.models import NumberJudge, Speckles, small_items, speckled
+from tests.support.values import not_none
 
 OBJECTS = ("cat", "boat", "lamp", "tree", "chair", "piano", "clock")
 
 
 def concept_items(count: int, levels: int = 2) -> list[Item[ConceptSpec]]:
-    """Items of ConceptMix, level by level, whose objects take turns."""
     found = []
     for number in range(count):
         obj, level = OBJECTS[number % len(OBJECTS)], 1 + number * levels // count
@@ -38,15 +38,12 @@ def concept_items(count: int, levels: int = 2) -> list[Item[ConceptSpec]]:
 
 
 def image_in(run: str, item: str, sample: int = 0) -> bytes:
-    """The image of an item in a run: no two are the same."""
     return speckled(f"{run} {item} {sample}", 16)
 
 
 def rated_run(
     folder: Path, items: Sequence[Item[object]], *, refused: frozenset[str] = frozenset(), samples: int = 1
 ) -> Path:
-    """A run without a judge, of a model that is called secret/ and the name of the folder."""
-
     def answer(request: ImageRequest) -> ImageResult:
         if request.item in refused:
             return Refused("no")
@@ -66,8 +63,6 @@ def grounded_run(
     seen: Mapping[str, object] = SEEN,
     unread: frozenset[str] = frozenset(),
 ) -> Path:
-    """A run whose judge saw the same in each image, a red cup, but for those it could not read."""
-
     def verdict(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         return Unscored("not understood", "?") if item.id in unread else Verdict(True, (), {"scene": seen})
 
@@ -83,7 +78,6 @@ def opened(*folders: Path) -> Iterator[list[StoredRun]]:
 
 @contextmanager
 def small_study(home: Path, protocol: RatingProtocol, items: Sequence[Item[object]], **how: object) -> Iterator[Study]:
-    """A study of one rater over one run of these items."""
     run = home / "run"
     if not run.exists():
         rated_run(run, items)
@@ -94,14 +88,12 @@ def small_study(home: Path, protocol: RatingProtocol, items: Sequence[Item[objec
 
 
 def take(study: Study, rater: str, say: Callable[[RatingTask, RatingStep], AnswerValue], most: int = 1 << 30) -> int:
-    """Let a rater answer so many tasks, step by step as they are shown."""
     done = 0
     while done < most and (task := study.next_task(rater)) is not None:
         while not task.is_complete:
             step = next(step for step in task.steps if step.name not in task.answers)
             study.answer(rater, task.id, step.name, say(task, step), 1.5)
-            again = study.next_task(rater)
-            assert again is not None
+            again = not_none(study.next_task(rater))
             assert again.id == task.id
             task = again
         study.finish(rater, task.id)
@@ -110,5 +102,4 @@ def take(study: Study, rater: str, say: Callable[[RatingTask, RatingStep], Answe
 
 
 def formula_items(count: int) -> list[Item[FormulaSpec]]:
-    """Items of Knolling."""
     return small_items(count)

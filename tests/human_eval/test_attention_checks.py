@@ -32,12 +32,12 @@ from formalimg.types import Item
 from tests.human_eval.compared_runs import images_by_token
 from tests.human_eval.rated_runs import concept_items, opened, rated_run, take
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 ITEMS = concept_items(22)
 
 
 def _kept(checks: int, allowed: int, passes: float) -> float:
-    """The share that misses no more than allowed, by going through all outcomes."""
     shares = 0.0
     for outcome in product((True, False), repeat=checks):
         if outcome.count(False) <= allowed:
@@ -124,14 +124,12 @@ def _careful(task: RatingTask, step: RatingStep, prompts: Mapping[str, str], cha
 def _require_clickers_go(
     runs: list[StoredRun], tmp_path: Path, protocol: RatingProtocol, items: Sequence[Item[object]]
 ) -> None:
-    """Half of the raters click; the shares that stay are those that the study states."""
     raters = tries(20, 400)
     of_study = runs if protocol == "ab" else runs[:1]
     made = create_study(
         tmp_path / "study", of_study, protocol, raters=raters, per_image=raters, checks=None, rules=StudyRules()
     )
-    rules = read_study_manifest(made.folder).rules
-    assert rules is not None
+    rules = not_none(read_study_manifest(made.folder).rules)
     assert rules.checks == made.checks == min_checks(protocol)
     chance = random.Random(protocol)
     asked = {item.id: item.prompt for item in items}
@@ -162,7 +160,6 @@ THINGS += ["kettle", "violin", "ladder", "whale", "tractor", "candle", "mirror",
 
 
 def _worded_items(count: int) -> list[Item[QuestionSpec]]:
-    """Free prompts, which no two have a word in common."""
     prompts = (f"a {thing}, {chr(ord('a') + n) * 4}" for n, thing in enumerate(THINGS[:count]))
     return [
         Item("free-prompts", f"{n:03}", 1, prompt, QuestionSpec(whole_question(prompt)))
@@ -195,8 +192,7 @@ def test_prompts_of_checks_ask_for_what_no_other_prompt_names() -> None:
     assert not any(word in prompt for prompt in drawn for word in ("zebra", "piano", "locomotive", "parasol"))
     used: set[str] = set()
     for _ in range(len(drawn)):
-        item = ready_made_check(zebra, used, chance)
-        assert item is not None
+        item = not_none(ready_made_check(zebra, used, chance))
         assert item.id not in used
         used.add(item.id)
     everything = replace(zebra, prompt=" ".join(item.prompt for item in _all_check_items()))

@@ -33,6 +33,7 @@ from tests.human_eval.compared_runs import RATES, compared_run, is_right, rate_t
 from tests.human_eval.rated_runs import opened
 from tests.support.models import NumberJudge
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 UNREAD = frozenset({"3", "60"})
 NAMES = ("ada", "bea", "cat")
@@ -44,13 +45,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [compared_run(home / name, unread=UNREAD if name == "cat" else frozenset()) for name in (*NAMES, "dot")]
 
 
-def _made(runs: list[Path], study: Path, labels: int = 24, **how: object) -> NewStudy:
+def _made_of_items(runs: list[Path], study: Path, labels: int = 24, **how: object) -> NewStudy:
     settings = {"raters": 1, "per_image": 1, **how}
     with opened(*runs) as opened_runs:
         return create_study(study, opened_runs, "likert", labels=labels, **settings)  # type: ignore[arg-type]
 
 
-def _sample(study: Path) -> ItemSample:
+def _item_sample(study: Path) -> ItemSample:
     sample = read_study_manifest(study).correction
     assert isinstance(sample, ItemSample)
     return sample
@@ -58,8 +59,7 @@ def _sample(study: Path) -> ItemSample:
 
 @pytest.fixture
 def study(runs: list[Path], tmp_path: Path) -> Path:
-    """A study of three of the runs, all of whose images are rated."""
-    made = _made(runs[:3], tmp_path / "study")
+    made = _made_of_items(runs[:3], tmp_path / "study")
     with open_study(made.folder) as answering:
         assert rate_truly(answering, "rater-1") == 72
     return made.folder
@@ -78,7 +78,7 @@ def _table(section: dict[str, Any], name: str) -> dict[str, list[Any]]:
 
 
 def test_the_same_items_are_drawn_for_all_runs_and_the_manifest_tells_how_likely(study: Path) -> None:
-    sample = _sample(study)
+    sample = _item_sample(study)
     assert sum(level.drawn for level in sample.levels) == len(sample.items) == sample.labels == 24
     assert {level.level: level.items for level in sample.levels} == dict.fromkeys(range(1, 5), 20)
     drawn = Counter(item.level for item in sample.items)
@@ -90,7 +90,7 @@ def test_the_same_items_are_drawn_for_all_runs_and_the_manifest_tells_how_likely
 
 def test_one_sample_of_each_item_is_labelled_in_all_runs(tmp_path: Path) -> None:
     folders = [compared_run(tmp_path / name, 12, samples=3) for name in NAMES[:2]]
-    sample = _sample(_made(folders, tmp_path / "study", 9).folder)
+    sample = _item_sample(_made_of_items(folders, tmp_path / "study", 9).folder)
     assert len({item.item for item in sample.items}) == 9
     assert {item.sample for item in sample.items} == {0, 1, 2}
     tasks = Counter((task.item, task.sample) for task in read_study(tmp_path / "study").tasks)
@@ -99,7 +99,7 @@ def test_one_sample_of_each_item_is_labelled_in_all_runs(tmp_path: Path) -> None
 
 
 def test_the_images_of_an_item_go_to_the_same_rater(runs: list[Path], tmp_path: Path) -> None:
-    made = _made(runs[:3], tmp_path / "study", raters=4)
+    made = _made_of_items(runs[:3], tmp_path / "study", raters=4)
     raters: dict[str, set[str]] = {}
     for task in read_study(made.folder).tasks:
         raters.setdefault(task.item, set()).add(task.rater)
@@ -107,17 +107,17 @@ def test_the_images_of_an_item_go_to_the_same_rater(runs: list[Path], tmp_path: 
 
 
 def test_the_seed_decides_which_items(runs: list[Path], tmp_path: Path) -> None:
-    first = _sample(_made(runs[:2], tmp_path / "first").folder)
-    assert _sample(_made(runs[:2], tmp_path / "same").folder) == first
-    assert _sample(_made(runs[:2], tmp_path / "other", seed=1).folder).items != first.items
+    first = _item_sample(_made_of_items(runs[:2], tmp_path / "first").folder)
+    assert _item_sample(_made_of_items(runs[:2], tmp_path / "same").folder) == first
+    assert _item_sample(_made_of_items(runs[:2], tmp_path / "other", seed=1).folder).items != first.items
 
 
 def test_more_items_narrow_what_is_not_certain_and_links_stay(runs: list[Path], study: Path) -> None:
-    before = _sample(study)
+    before = _item_sample(study)
     grown = add_images(study, 20)
     assert grown.draw is not None
     assert (grown.added, grown.images, grown.labelled) == (20, 44, 24)
-    after = _sample(study)
+    after = _item_sample(study)
     assert [item.item for item in after.items[:24]] == [item.item for item in before.items]
     assert {item.batch for item in after.items[24:]} == {2}
     assert len({item.item for item in after.items}) == 44
@@ -169,7 +169,6 @@ def test_a_report_may_be_about_fewer_or_more_runs(runs: list[Path], study: Path)
 
 
 def test_people_decide_by_the_items_that_both_runs_share(runs: list[Path], study: Path) -> None:
-    """The judge likes the second run as much as the first; people do not."""
     add_images(study, 1000)
     with open_study(study) as answering:
         rate_truly(answering, "rater-1")
@@ -184,7 +183,7 @@ def test_people_decide_by_the_items_that_both_runs_share(runs: list[Path], study
 
 def test_labels_of_items_hold_for_another_judge(runs: list[Path], tmp_path: Path) -> None:
     folders = [compared_run(tmp_path / name, 40) for name in NAMES[:2]]
-    made = _made(folders, tmp_path / "study", 30)
+    made = _made_of_items(folders, tmp_path / "study", 30)
     with open_study(made.folder) as answering:
         rate_truly(answering, "rater-1")
     for folder in folders:
@@ -196,14 +195,14 @@ def test_labels_of_items_hold_for_another_judge(runs: list[Path], tmp_path: Path
 def test_what_cannot_be_drawn_is_told_in_one_line(runs: list[Path], study: Path, tmp_path: Path) -> None:
     other = compared_run(tmp_path / "dot", 40)
     with pytest.raises(FormalimgError, match=r"item 10 of .*/dot is not that of .*/ada: name runs of the same items"):
-        _made([runs[0], other], tmp_path / "new")
+        _made_of_items([runs[0], other], tmp_path / "new")
     unread = compared_run(tmp_path / "bea", unread=frozenset(map(str, range(78))))
     with pytest.raises(FormalimgError, match="ada and bea share fewer than 3 judged items"):
-        _made([runs[0], unread], tmp_path / "new")
+        _made_of_items([runs[0], unread], tmp_path / "new")
     with pytest.raises(FormalimgError, match="2 labelled items tell no difference: ask for at least 3"):
-        _made(runs[:2], tmp_path / "new", 2)
+        _made_of_items(runs[:2], tmp_path / "new", 2)
     with pytest.raises(FormalimgError, match="leave out --per-level and --borderline"):
-        _made(runs[:2], tmp_path / "new", per_level=2)
+        _made_of_items(runs[:2], tmp_path / "new", per_level=2)
     assert not (tmp_path / "new").exists()
     text = (study / "study.toml").read_text(encoding="utf-8")
     assert "# item, sample, level, probability, batch, runs" in text
@@ -217,7 +216,6 @@ def test_what_cannot_be_drawn_is_told_in_one_line(runs: list[Path], study: Path,
 
 
 def _world(rng: random.Random, per_level: int) -> dict[Candidate, tuple[bool, bool]]:
-    """New items of four levels: what the judge and people say of the images of three runs."""
     images = {}
     for level in range(1, 5):
         for number in range(per_level):
@@ -230,7 +228,6 @@ def _world(rng: random.Random, per_level: int) -> dict[Candidate, tuple[bool, bo
 
 
 def _draws(repetitions: int, per_level: int, labels: int, more: int) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield frame, labels and images of repeated studies that were grown once."""
     for number in range(repetitions):
         rng = random.Random(number)
         images = _world(rng, per_level)
@@ -257,8 +254,7 @@ def test_differences_and_rates_hold_the_truth_after_a_growth() -> None:
     for frame, sample, images in _draws(count, 30, 40, 30):
         said = {(it.run, it.item, 0): images[it][1] for row in sample.items for it in frame.items[row.item]}
         for pair, items in frame.pairs(said).items():
-            found = estimate_corrected_difference(items, frame.levels)
-            assert found is not None
+            found = not_none(estimate_corrected_difference(items, frame.levels))
             assert found.interval is not None
             truth = RATES[pair[0]] - RATES[pair[1]]
             held[pair] += found.interval.low <= truth <= found.interval.high
@@ -268,8 +264,7 @@ def test_differences_and_rates_hold_the_truth_after_a_growth() -> None:
                 for it, (judge, _) in images.items()
                 if it.run == run
             ]
-            rate = summarize_corrected(seen, bands={}, epsilon=None).overall
-            assert rate is not None
+            rate = not_none(summarize_corrected(seen, bands={}, epsilon=None).overall)
             rates[run] += rate.low <= RATES[run] <= rate.high
     assert sum(held.values()) / 3 / count >= 0.93
     assert sum(rates.values()) / 3 / count >= 0.93

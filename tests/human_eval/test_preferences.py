@@ -39,7 +39,6 @@ IMAGES = {image_in(run, item.id): (run, item) for run in STRENGTHS for item in I
 
 
 def _rater(study: object, rater: str, *, attentive: bool) -> object:
-    """A rater who prefers by the planted strengths, with ties; one who is not attentive always says left."""
     chance = random.Random(f"{rater} of four")
 
     def say(task: RatingTask, _step: RatingStep) -> AnswerValue:

@@ -18,10 +18,11 @@ from formalimg.human_eval.study import RatingTask, open_study
 from formalimg.human_eval.study_builder import create_study
 from formalimg.human_eval.study_export import export_study
 from formalimg.runs.reader import StoredRun
+from tests.human_eval.concept_runs import PlannedJudge, concept_run
 from tests.human_eval.rated_runs import concept_items, opened, take
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_run
 from tests.support.models import speckled
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 ERRORS = {"rater-1": 0.02, "rater-2": 0.05, "rater-3": 0.1, "rater-4": 0.15, "rater-5": 0.25}
 JUDGE_ERROR = 0.2
@@ -31,13 +32,11 @@ IMAGES = len(MODELS) * ITEMS
 
 
 def _truth(run: str, item: str) -> bool:
-    """Does an image really show all that is asked for? Better models more often."""
     return random.Random(f"{run} {item}").random() < 0.3 + 0.15 * MODELS.index(run)
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
-    """Four models, all of the same items, and a judge who errs as often as planned."""
     home = tmp_path_factory.mktemp("runs")
     items = concept_items(ITEMS, levels=1)
     for run in MODELS:
@@ -50,7 +49,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
 
 
 def _near(found: float | None, expected: float, n: int) -> None:
-    """Within four standard errors."""
     assert found is not None
     assert abs(found - expected) < 4 * sqrt(expected * (1 - expected) / n)
 
@@ -85,8 +83,7 @@ def test_error_rates_of_simulated_raters_come_out(runs: list[StoredRun], tmp_pat
         _near(sum(wrong) / IMAGES, error, IMAGES)
 
     found = study_votes(votes, runs)
-    whole = found.whole
-    assert whole is not None
+    whole = not_none(found.whole)
     assert (whole.cases, whole.undecided) == (IMAGES, 0)
     for one, other in combinations(ERRORS, 2):
         both = ERRORS[one] * ERRORS[other] + (1 - ERRORS[one]) * (1 - ERRORS[other])
@@ -95,8 +92,7 @@ def test_error_rates_of_simulated_raters_come_out(runs: list[StoredRun], tmp_pat
     people = {score.run: score.human.value for score in whole.scores if score.level is None}
     for run in MODELS:
         share = sum(_truth(run, item) for item in runs[0].items) / ITEMS
-        value = people[run]
-        assert value is not None
+        value = not_none(people[run])
         assert abs(value - share) <= 0.03
     assert found.divergence is not None
     assert found.divergence.agreement.value == 1  # they answer the questions as they answered the whole

@@ -105,8 +105,8 @@ def test_an_odd_file_is_unscored_with_the_reason_and_stops_nothing(
         ((), "there is nothing to judge: name a run folder, or give --groundings DIR"),
         (("--groundings", "empty"), "empty holds no grounding files"),
         (("--groundings", "foreign"), "none of the 1 files in foreign (zz.json) is named after an item"),
-        (("run", "--groundings", "foreign"), "RUN does not go with --groundings"),
-        (("run", "--items", "x"), "--items does not go with a run"),
+        (("run", "--groundings", "foreign"), "RUN cannot be combined with --groundings"),
+        (("run", "--items", "x"), "--items cannot be combined with a run"),
         (("--groundings", "two", "--name", "m"), "two holds 2 models: leave --out and --name out"),
     ],
 )

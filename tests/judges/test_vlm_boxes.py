@@ -16,7 +16,6 @@ from formalimg.judges.chat_judge import MAX_PIXELS, MAX_SIDE, encode_image, size
 from formalimg.judges.grounders.vlm import (
     SAME_OBJECT,
     BoxFrame,
-    ClassAnswer,
     SeenThing,
     SeenThings,
     find_problem,
@@ -155,14 +154,14 @@ FRAME = BoxFrame(box_convention(""), 1000, 1000)
 def test_resolving_objects_loses_nothing_without_saying_so(seen: list[SeenThing]) -> None:
     answer = SeenThings(objects=seen)
     assert find_problem(answer, FRAME) is None
-    objects, changes = resolve_objects([ClassAnswer(("cup", "pen"), answer)], FRAME, ["red"])
+    objects, changes = resolve_objects([(("cup", "pen"), answer)], FRAME, ["red"])
     assert len(objects) + len(changes.get("dropped", ())) + len(changes.get("merged", ())) == len(seen)
     assert not any(
         one.label == other.label and box_overlap(one.box, other.box) >= SAME_OBJECT
         for one, other in permutations(objects, 2)
     )
     again = SeenThings(objects=[SeenThing(label=t.label, color=t.color or "", box_2d=list(t.box)) for t in objects])
-    assert resolve_objects([ClassAnswer(("cup", "pen"), again)], FRAME, ["red"])[0] == objects
+    assert resolve_objects([(("cup", "pen"), again)], FRAME, ["red"])[0] == objects
 
 
 def test_all_bad_boxes_of_an_answer_are_told_but_not_at_length() -> None:
@@ -194,5 +193,5 @@ def test_reading_stops_at_more_objects_than_an_image_shows() -> None:
         for n in range(3000)
     ]
     repeated = SeenThings(objects=things[:MAX_OBJECTS] * 5)
-    assert len(resolve_objects([ClassAnswer(("cup",), repeated)], FRAME, ["red"])[0]) == MAX_OBJECTS
-    assert len(resolve_objects([ClassAnswer(("cup",), SeenThings(objects=things))], FRAME, ["red"])[0]) == 1001
+    assert len(resolve_objects([(("cup",), repeated)], FRAME, ["red"])[0]) == MAX_OBJECTS
+    assert len(resolve_objects([(("cup",), SeenThings(objects=things))], FRAME, ["red"])[0]) == 1001

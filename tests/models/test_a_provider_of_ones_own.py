@@ -27,7 +27,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "guides" / "adding-a-model.md"
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder that the package is installed in."""
     blocks = dict(re.findall(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S))
     project = tomllib.loads(blocks.pop("pyproject.toml"))["project"]
     folder = tmp_path / "site"

@@ -189,8 +189,6 @@ def test_a_thread_that_is_called_off_takes_nothing() -> None:
 
 
 class WatchedGate(MemoryGate):
-    """A gate that counts who has passed it."""
-
     passed = held = most = 0
 
     async def acquire(self, size: int) -> Callable[[], None]:

@@ -31,8 +31,6 @@ class Verdict(BaseModel):
 
 @dataclass
 class Talker:
-    """A provider that does for each call what its script says, the last object for ever."""
-
     script: Sequence[Completion | Exception]
     name: str = "openai/gpt-4o"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"temperature": 0})
@@ -104,15 +102,6 @@ def test_who_cannot_be_held_to_a_schema_is_told_it() -> None:
     assert "{schema}" not in words
 
 
-def test_a_provider_that_says_nothing_of_schemas_is_held_to_them() -> None:
-    talker = Talker([YES])
-    del talker.supports_schema
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delattr(Talker, "supports_schema")
-        assert isinstance(_reply(talker), Answered)
-    assert talker.asked[0][0] == MESSAGES
-
-
 def test_the_form_is_told_to_whoever_speaks_last_for_the_user() -> None:
     messages = (Message("user", ("a",)), Message("assistant", ("b",)), Message("user", ("c",)))
     shown = with_format(messages, {"x": 1})
@@ -150,18 +139,6 @@ def test_a_refusal_is_not_asked_again() -> None:
     assert _reply(Talker([_said("", "refusal")])).reason == "the model declined"  # type: ignore[union-attr]
 
 
-def test_an_outage_is_no_answer() -> None:
-    talker = Talker([CallError("unavailable", "reset")])
-    assert _reply(talker) == Unanswered("failed", "unavailable: reset")
-    assert len(talker.asked) == 2
-    assert _reply(Talker([CallError("rejected", "too long")])) == Unanswered("failed", "rejected: too long")
-
-
-def test_what_was_paid_before_an_outage_is_counted() -> None:
-    reply = _reply(Talker([TALK, CallError("unavailable", "reset")]))
-    assert reply == Unanswered("failed", "unavailable: reset", "It does.", TWENTY, COST)
-
-
 def test_what_was_paid_for_an_answer_without_words_is_counted() -> None:
     silence = CallError("wrong", "no text", usage=TWENTY)
     reply = _reply(Talker([silence, YES]))
@@ -170,17 +147,6 @@ def test_what_was_paid_for_an_answer_without_words_is_counted() -> None:
     never = _reply(Talker([TALK, silence]), cache=False)
     assert never == Unanswered("failed", "wrong: no text", "It does.", Usage(60, 30), never.cost)
     assert never.cost == pytest.approx(3 * COST)
-
-
-def test_an_unknown_price_makes_the_sum_unknown() -> None:
-    reply = _reply(Talker([TALK, YES], name="openai/unheard-of"))
-    assert isinstance(reply, Answered)
-    assert (reply.cost, reply.usage) == (None, Usage(40, 20))
-
-
-def test_what_can_never_succeed_ends_the_run() -> None:
-    with pytest.raises(FormalimgError, match="no such model"):
-        _reply(Talker([FormalimgError("there is no such model")]))
 
 
 @pytest.mark.parametrize(
@@ -200,10 +166,3 @@ def test_no_reply_holds_a_key(done: Completion | Exception, monkeypatch: pytest.
         shown = str(error)
     assert "***" in shown
     assert KEY not in shown
-
-
-def test_manners_are_no_settings() -> None:
-    assert _model(Talker([])).settings == _model(Talker([]), max_attempts=9, parse_retries=0, cache=False).settings
-    settings = _model(Talker([])).settings
-    assert settings == {"temperature": 0, "asking": 1, "format": 1}
-    assert _model(Talker([])).name == "openai/gpt-4o"

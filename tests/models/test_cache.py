@@ -7,7 +7,6 @@ import multiprocessing
 import random
 import sqlite3
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,12 +17,10 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import Answered, Attachment, CallError, Completion, Message, Reply, Unanswered, Usage
 from formalimg.models.cache import AnswerCache, cache_folder, cache_key
 from formalimg.models.provider_models import build_chat_model
-from formalimg.models.registry import open_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.types import Setting
 from tests.models.test_asking import MESSAGES, TALK, YES, Talker, Verdict
 from tests.support.hostile_databases import SCHEMAS, VALUES, HostileEdit, apply_edit, change_schema, corrupt
-from tests.support.loopback import Loopback
 from tests.support.remote_models import stand_alone
 from tests.support.sizes import only_in_full
 
@@ -69,13 +66,6 @@ def test_what_the_type_no_longer_accepts_is_asked_anew_once() -> None:
     for _ in range(2):
         assert isinstance(_ask(talker), Answered)
     assert len(talker.asked) == 1
-
-
-def test_half_a_character_does_not_cost_the_answer() -> None:
-    reply = _ask(Talker([replace(YES, text=f"Sure \ud83d {YES.text}")]))
-    assert isinstance(reply, Answered)
-    assert reply.raw == f"Sure ? {YES.text}"
-    assert isinstance(_ask(Talker([])), Answered)
 
 
 def test_the_cache_can_be_switched_off(folder: Path) -> None:
@@ -154,17 +144,6 @@ def test_several_processes_may_remember_at_once(folder: Path) -> None:
     assert all(memory.get(str(number)) == Completion(f"answer {number}") for number in range(100))
 
 
-def test_several_threads_may_remember_at_once(folder: Path) -> None:
-    memory = AnswerCache(folder)
-
-    def use(number: int) -> bool:
-        memory.put(str(number % 20), Completion(f"answer {number % 20}"))
-        return memory.get(str(number % 20)) == Completion(f"answer {number % 20}")
-
-    with ThreadPoolExecutor(8) as threads:
-        assert all(threads.map(use, range(400)))
-
-
 def test_a_damaged_memory_says_how_to_go_on(folder: Path) -> None:
     folder.mkdir()
     (folder / "answers.sqlite").write_bytes(b"this is no database, but a text of some length" * 100)
@@ -179,14 +158,6 @@ def test_a_folder_that_cannot_be_made_says_how_to_go_on(tmp_path: Path, monkeypa
     monkeypatch.setenv("FORMALIMG_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.raises(FormalimgError, match="name another folder with FORMALIMG_CACHE"):
         _ask(Talker([YES]))
-
-
-def test_a_memory_that_fails_later_does_not_cost_the_answer(folder: Path) -> None:
-    memory = AnswerCache(folder)
-    with sqlite3.connect(folder / "answers.sqlite") as connection:
-        connection.execute("DROP TABLE answers")
-    memory.put("question", Completion("answer"))
-    assert memory.get("question") is None
 
 
 def test_the_folder_is_the_systems_own_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -249,8 +220,6 @@ class Holds(BaseModel):
 
 @dataclass
 class SlowTalker:
-    """A provider that answers when it is told to: call by call, with an answer or an error."""
-
     name: str = "openai/gpt-4o"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"max_tokens": 100})
     calls: list[asyncio.Future[Completion]] = field(default_factory=list)
@@ -260,7 +229,6 @@ class SlowTalker:
         return await self.calls[-1]
 
     async def next_call(self, number: int) -> asyncio.Future[Completion]:
-        """The call of this number, from 1, as soon as it is made; all others that could be made are made too."""
         for _ in range(500):
             await asyncio.sleep(0.001)
             if len(self.calls) >= number:
@@ -276,7 +244,6 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _ask_at_once(talker: SlowTalker, *, cache: bool = True, own: int = 1) -> list[asyncio.Task[Reply[Holds]]]:
-    """Three times the same question, by as many models of the same name and settings."""
     policy = RetryPolicy(initial_backoff=0, max_attempts=1, parse_retries=0, cache=cache)
     models = [build_chat_model(talker, retry_policy=policy) for _ in range(own)]
     return [asyncio.create_task(models[number % own].ask(QUESTION, Holds)) for number in range(3)]
@@ -329,26 +296,3 @@ def test_whoever_is_cancelled_cancels_nobody_else(cancelled: int) -> None:
     replies = asyncio.run(work())
     assert isinstance(replies.pop(cancelled), asyncio.CancelledError)
     assert [type(reply) for reply in replies] == [Answered, Answered]
-
-
-def test_without_a_cache_each_is_asked() -> None:
-    async def work() -> None:
-        talker = SlowTalker()
-        asked = _ask_at_once(talker, cache=False)
-        await talker.next_call(3)
-        for call in talker.calls:
-            call.set_result(HOLDS)
-        await asyncio.gather(*asked)
-
-    asyncio.run(work())
-
-
-def test_a_server_hears_twenty_equal_questions_once() -> None:
-    async def work(url: str) -> list[Reply[Holds]]:
-        model = open_chat_model("openai/gpt-4o", {"base_url": f"{url}/v1"})
-        return await asyncio.gather(*(model.ask(QUESTION, Holds) for _ in range(20)))
-
-    with Loopback(reply=lambda asked: '{"holds": true}', latency=0.05) as server:
-        replies = asyncio.run(work(server.url))
-    assert [type(reply) for reply in replies] == [Answered] * 20
-    assert len(server.requests) == 1

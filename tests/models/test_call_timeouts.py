@@ -43,8 +43,6 @@ def test_a_dripping_answer_is_given_up_in_time(caller: str, headers_too: bool) -
 
 
 def _address_of(image: bytes) -> Answer:
-    """Answers with the address of an image that comes drop by drop, as OpenAI and fal do."""
-
     def answer(handler: BaseHTTPRequestHandler) -> None:
         host = handler.headers["host"]
         if handler.command == "GET" and "/api/models/" in handler.path:
@@ -71,10 +69,7 @@ def test_a_dripping_image_is_given_up_in_time() -> None:
     assert [command for command, _, _ in server.came] == ["POST", "GET"]
 
 
-def test_an_image_that_drips_behind_hugging_face_does_not_hold_up_other_calls(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The library fetches such an image without giving way to the event loop."""
+def test_an_image_that_drips_behind_hugging_face_does_not_hold_up_other_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub.inference._providers import _common
     from huggingface_hub.utils import _detect_agent
 
@@ -130,7 +125,6 @@ async def _first(model: ImageModel) -> object:
 
 
 def test_requests_of_others_with_the_same_client_have_no_limits() -> None:
-    """As when the weights of a local model are downloaded in a process with a judge on Hugging Face."""
     from huggingface_hub import get_session
 
     with HostileServer(whole(b"{}")) as server:

@@ -62,11 +62,6 @@ def test_an_image_may_come_on_standard_output(tmp_path: Path) -> None:
     assert _answers(open_command(program, {})) == [Generated(bytes(range(256)) * 4096)]
 
 
-def test_a_file_counts_more_than_what_a_program_says(tmp_path: Path) -> None:
-    program = _program(tmp_path / "paint.py", "import sys\nprint('painting')\nopen(sys.argv[1], 'wb').write(b'png')")
-    assert _answers(open_command(f"{program} {{out}}", {})) == [Generated(b"png")]
-
-
 def test_a_failure_has_the_programs_last_words(tmp_path: Path) -> None:
     program = _program(
         tmp_path / "paint.py",
@@ -147,17 +142,6 @@ def test_a_prompt_that_no_argument_can_hold_is_a_failure() -> None:
     assert "cannot be started" in answer.reason
 
 
-def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    _answers(
-        open_command(
-            _program(tmp_path / "paint.py", "import os\nopen(os.environ['FORMALIMG_OUT'], 'w').write('x')"), {}
-        )
-    )
-    assert not list((tmp_path / "temporary").iterdir())
-
-
 @pytest.mark.parametrize(
     ("model", "options", "reason"),
     [
@@ -172,15 +156,3 @@ def test_mistakes_say_what_is_right(model: str, options: dict[str, str], reason:
     with pytest.raises(FormalimgError) as caught:
         open_command(model, options)
     assert reason in str(caught.value)
-
-
-def test_name_and_settings() -> None:
-    model = open_command(f"{PYTHON} {{prompt}}", {"timeout": "5", "concurrency": "4"})
-    assert (model.name, model.settings, model.batch, model.concurrency, model.sees_spec, model.takes_images) == (
-        f"command/{PYTHON} {{prompt}}",
-        {},
-        1,
-        4,
-        False,
-        False,
-    )

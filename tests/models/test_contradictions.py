@@ -263,21 +263,10 @@ def test_refusals_and_examples_are_neither_yes_nor_no() -> None:
             "{'answers': [{'number': 1, 'score': 0}]}",
             {"answers": [{"number": 1, "reasoning": "", "score": 1}]},
         ),
-        (
-            NumberedScores,
-            "I cannot see the image.",
-            {"answers": [{"number": 1, "reasoning": "", "score": 1}]},
-        ),
+        (NumberedScores, "I cannot see the image.", {"answers": [{"number": 1, "reasoning": "", "score": 1}]}),
         (ClauseAnswer, "Verdict: fail.", {"observations": [], "clauses": [CLAUSE], "fulfilled": True}),
         (SeenThings, "I cannot view images.", {"objects": []}),
     ],
 )
 def test_words_around_other_forms_count_too(answer_type: type[BaseModel], denied: str, answer: Any) -> None:
     assert isinstance(parse_answer(f"{denied} {json.dumps(answer)}", answer_type), ParseFailure)
-
-
-def test_reasoning_clause_by_clause_does_no_harm() -> None:
-    clauses = [{**CLAUSE, "holds": True}, {**CLAUSE, "clause": "b", "holds": False}]
-    answer = json.dumps({"observations": [], "clauses": clauses, "fulfilled": False})
-    for before in ("a: true, b: false. So it fails.\n", "b is false, and a is true.\n", "The first holds: yes.\n"):
-        assert isinstance(parse_answer(f"{before}{answer}", ClauseAnswer), ClauseAnswer)

@@ -11,75 +11,9 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.file_matching import RequestedImage
 from formalimg.models.folder.folder_model import open_folder
-from tests.models.test_folder_round_trip import image, images_found, opened, put, wanted
+from tests.models.test_folder_round_trip import image, images_found, opened, put
 from tests.support.published import published_concept_items, published_concepts
 from tests.support.sizes import tries
-
-
-def test_prompts_beside_the_images_decide_over_the_numbers(tmp_path: Path) -> None:
-    for place, item in enumerate([2, 0, 1]):
-        put(
-            tmp_path / f"{place:05}",
-            {
-                "samples/0000.png": image(item),
-                "metadata.jsonl": json.dumps({"tag": "single_object", "include": [], "prompt": f"prompt {item}"}),
-                "grid.png": image(99),
-            },
-        )
-    model = opened(tmp_path)
-    assert model.settings["layout"] == "geneval"
-    assert images_found(model, wanted(3)) == {(str(item), 0): image(item) for item in range(3)}
-    assert model.match(wanted(3)).extra == ()
-
-
-def test_a_prompt_that_nobody_asked_for_is_not_taken_by_number(tmp_path: Path) -> None:
-    put(tmp_path, {"00000/samples/0000.png": image(0), "00000/metadata.jsonl": '{"prompt": "something else"}'})
-    put(tmp_path, {"00001/samples/0000.png": image(1)})
-    matching = opened(tmp_path).match(wanted(2))
-    assert [found.item for found in matching.found] == ["1"]
-    assert matching.extra == ("00000/samples/0000.png",)
-
-
-def test_a_prompt_of_two_items_is_refused(tmp_path: Path) -> None:
-    wishes = [one._replace(prompt="the same") for one in wanted(2)]
-    put(tmp_path, {"00000/samples/0000.png": image(0), "00000/metadata.jsonl": '{"prompt": "the same"}'})
-    with pytest.raises(FormalimgError, match=r"00000/metadata\.jsonl: items 0 and 1 have the same prompt"):
-        opened(tmp_path).match(wishes)
-
-
-def test_a_number_and_a_prompt_for_the_same_item_are_refused(tmp_path: Path) -> None:
-    put(tmp_path, {"00000/samples/0000.png": image(0), "00001/samples/0000.png": image(1)})
-    put(tmp_path, {"00001/metadata.jsonl": '{"prompt": "prompt 0"}'})
-    with pytest.raises(FormalimgError, match="different files for the same image"):
-        opened(tmp_path).match(wanted(2))
-
-
-def test_numbers_beyond_what_is_wanted_are_not_guessed(tmp_path: Path) -> None:
-    """Items 5 and 6 are wanted, and the folder is of the whole suite: number 0 is not item 5."""
-    put(tmp_path, {f"{place:05}/samples/0000.png": image(place) for place in range(10)})
-    with pytest.raises(FormalimgError, match="beyond the 2 wanted items"):
-        opened(tmp_path).match(wanted(10)[5:7])
-
-
-def test_numbers_count_in_the_whole_suite_where_its_order_is_known(tmp_path: Path) -> None:
-    put(tmp_path, {f"{place:05}/samples/0000.png": image(place) for place in range(10)})
-    wishes = [one._replace(number=int(one.item)) for one in wanted(10)[5:7]]
-    model = opened(tmp_path)
-    assert images_found(model, wishes) == {("5", 0): image(5), ("6", 0): image(6)}
-    assert len(model.match(wishes).extra) == 8
-
-
-@pytest.mark.parametrize("text", ["{oops}", "[1]", '{"prompt": 3}'])
-def test_bad_metadata_is_named(tmp_path: Path, text: str) -> None:
-    put(tmp_path, {"00000/samples/0000.png": image(0), "00000/metadata.jsonl": text})
-    with pytest.raises(FormalimgError, match=r"^00000/metadata\.jsonl, line 1: "):
-        opened(tmp_path).match(wanted(1))
-
-
-def test_other_images_are_extra(tmp_path: Path) -> None:
-    put(tmp_path, {"00000/samples/0000.png": image(0), "00000/samples/best.png": image(1), "0.png": image(2)})
-    assert opened(tmp_path).match(wanted(1)).extra == ("0.png", "00000/samples/best.png")
-
 
 GROUPS = ("biology-0", "physics-classical-mechanics-12", "physics-optics-12")
 TREES = {
@@ -98,7 +32,6 @@ EXPLICIT = requested(*(f"{group}-l2" for group in GROUPS))
 
 
 def levels(base: str = "", ending: str = "png", first: int = 0) -> dict[str, bytes | str]:
-    """The images of the whole suite, another one for each item."""
     files: dict[str, bytes | str] = {}
     for number, (item, *_) in enumerate(SUITE, first):
         tree, group, level = item.rsplit("-", 2)
@@ -180,20 +113,12 @@ def test_names_that_mean_nothing_here_are_extra(tmp_path: Path) -> None:
     assert {*model.match(SUITE).extra} == {*odd}
 
 
-def test_our_own_names_are_read_by_the_other_layout(tmp_path: Path) -> None:
-    model = opened(put(tmp_path, {"optics-001-l1.png": image(0), "pair-001-rare.png": image(1)}))
-    assert model.settings["layout"] == "published"
-    assert len(images_found(model, requested("optics-001-l1", "pair-001-rare"))) == 2
-
-
 def _official_name(index: int, prompt: str) -> str:
-    """The name, written anew from the description of the published scripts."""
     start = "_".join(prompt[:50].split(" "))
     return f"{index}{''.join(letter for letter in start if letter.isalnum() or letter == '_')}.png"
 
 
 def _put(folder: Path, images: Sequence[tuple[int, int, str]], *, results: bool) -> None:
-    """Write the images of (k, index, prompt); each file holds its own k and index."""
     records: dict[int, list[dict[str, object]]] = {}
     for k, index, prompt in images:
         place = folder / str(k)
@@ -263,11 +188,3 @@ def test_the_folder_of_several_models_is_refused(tmp_path: Path) -> None:
         _put(tmp_path / name, TWINS, results=name == "one")
     with pytest.raises(FormalimgError, match="holds the images of 2 models: give one of one, two"):
         _matched(tmp_path, [("k1-007", "A cat.")])
-
-
-def test_samples_are_read_from_the_names(tmp_path: Path) -> None:
-    _put(tmp_path, [(1, 7, "A cat.")], results=False)
-    (tmp_path / "1" / "7A_cat_2.png").write_bytes(b"2")
-    model = open_folder(str(tmp_path), {})
-    wanted = [RequestedImage("k1-007", sample, "A cat.") for sample in range(3)]
-    assert {one.sample: one.file for one in model.match(wanted).found} == {0: "1/7A_cat.png", 2: "1/7A_cat_2.png"}

@@ -25,7 +25,6 @@ def _noise(width: int, height: int, seed: int, mode: str = "RGB") -> Image.Image
 
 
 def _sheet(tiles: list[Image.Image], columns: int) -> Image.Image:
-    """A contact sheet, pixel by pixel: another way to put images side by side than to cut them."""
     width, height = tiles[0].size
     rows = len(tiles) // columns
     sheet = Image.new(tiles[0].mode, (columns * width, rows * height))
@@ -114,7 +113,6 @@ def test_other_words_are_no_grid(tmp_path: Path, grid: str) -> None:
 
 
 def test_a_run_of_grids_end_to_end(tmp_path: Path) -> None:
-    """Four drawings of an item in one file, as DPG-Bench makes them, are judged as four samples."""
     chosen = ("--levels", "1", "--per-level", "1", "--samples", "4")
     made = formalimg(
         "run", "--no-judge", "knolling", "-m", "builtin/oracle", "--size", "256", *chosen, "--out", str(tmp_path / "a")

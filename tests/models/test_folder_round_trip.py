@@ -30,19 +30,16 @@ IDS = st.one_of(
 
 
 def image(number: int, ending: str = "png") -> bytes:
-    """A small real image, another one for each number."""
     file = io.BytesIO()
     Image.new("RGB", (8 + number % 64, 8 + number // 64), (number % 251, 40, 90)).save(file, FORMATS[ending])
     return file.getvalue()
 
 
 def wanted(items: int, samples: int = 1) -> list[RequestedImage]:
-    """What a run over a suite of so many items wants."""
     return [RequestedImage(str(item), sample, f"prompt {item}") for item in range(items) for sample in range(samples)]
 
 
 def put(folder: Path, files: Mapping[str, bytes | str]) -> Path:
-    """Write files, and the folders they lie in."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,8 +52,6 @@ def opened(path: Path, **options: str) -> FolderModel:
 
 
 def answers(model: FolderModel, wishes: Sequence[RequestedImage]) -> list[ImageResult]:
-    """What the model says to a request for each."""
-
     async def ask() -> list[ImageResult]:
         requests = [ImageRequest(one.item, one.sample, one.prompt, seed=0) for one in wishes]
         return [answer async for answer in model.generate(requests)]
@@ -65,7 +60,6 @@ def answers(model: FolderModel, wishes: Sequence[RequestedImage]) -> list[ImageR
 
 
 def images_found(model: FolderModel, wishes: Sequence[RequestedImage]) -> dict[tuple[str, int], bytes]:
-    """The images that come back, by item and sample, after a match."""
     model.match(wishes)
     return {
         (one.item, one.sample): answer.data
@@ -164,7 +158,6 @@ def test_names_with_samples_give_the_right_images_or_an_error(layout: str, ids: 
     samples=st.integers(1, 2),
 )
 def test_names_mean_what_a_plain_reading_says(names: list[str], items: int, samples: int) -> None:
-    """The oracle tries, for every wanted image, all the names it may have."""
     wishes = wanted(items, samples)
     expected = {}
     for one in wishes:

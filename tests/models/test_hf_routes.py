@@ -13,7 +13,7 @@ from formalimg.models.providers.hf import open_hf_images
 from tests.support.loopback import Fault, Loopback, Wish, scripted
 from tests.support.loopback.hf import HF
 from tests.support.loopback.images import painted
-from tests.support.remote_models import IMAGE, answers, request, stand_alone
+from tests.support.remote_models import answers, request, stand_alone
 
 PLANTED_TOKEN = "hf_planted0a1b2c3d4e5f6789wxyz"
 EXPECTED = painted(Wish("", "A red cup."))
@@ -37,7 +37,6 @@ Hub = Callable[..., Loopback]
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A server in the place of the Hub and of its router: the library has no setting for where the router is."""
     running: list[Loopback] = []
 
     def start(*faults: str | Fault) -> Loopback:
@@ -81,12 +80,6 @@ def test_a_provider_that_gives_the_image_within_json_is_read(hub: Hub) -> None:
     assert server.requests[1].json["steps"] == 4
 
 
-def test_the_first_provider_serves_unless_one_is_named(hub: Hub) -> None:
-    server = hub()
-    assert isinstance(_answer(), Generated)
-    assert server.requests[1].path == "/fal-ai/fal-ai/painter"
-
-
 def test_who_serves_a_model_is_asked_once(hub: Hub) -> None:
     server = hub()
     model = open_hf_images("acme/painter", {"provider": "together"})
@@ -125,9 +118,3 @@ def test_fetching_by_address_does_not_wait_for_ever() -> None:
     assert get_session().timeout.read is None, "if the library sets a limit of its own, ours is not needed"
     open_hf_images("acme/painter", {"timeout": "17"})
     assert get_session().timeout.read == 17
-
-
-def test_a_model_that_takes_no_images_says_so(hub: Hub) -> None:
-    hub()
-    with pytest.raises(FormalimgError, match="not supported for task image-to-image"):
-        _answer(reference=IMAGE, provider="together")

@@ -15,7 +15,6 @@ from formalimg._util.images import metadata_texts
 from formalimg.cli.commands import configure_logging
 from formalimg.errors import FormalimgError
 from formalimg.models import registry as registry_module
-from formalimg.models.base import Generated
 from formalimg.models.options import Options
 from formalimg.models.python_function import CallableModel
 from formalimg.models.registry import open_chat_model, open_image_model
@@ -23,10 +22,9 @@ from formalimg.models.secrets import mask_command, mask_secrets, mask_settings, 
 from formalimg.runs.config import images_url
 from formalimg.runs.database import missing_image_row
 from formalimg.runs.inspection import inspect
-from formalimg.runs.messages import check_answer
 from formalimg.types import Setting, Unscored
 from tests.support.command import Result, formalimg
-from tests.support.remote_models import PLANTED, answers, request, stand_alone
+from tests.support.remote_models import PLANTED, stand_alone
 
 RANDOM = "q7Xw2LkZ9vTb4NpR8sYc3HdJ"
 ISSUED = "sk-abcdefgh12345678"
@@ -64,19 +62,6 @@ def test_keys_in_commands_are_not_in_their_names(arguments: str) -> None:
     model = open_image_model(f"command/{sys.executable} {arguments}")
     assert model.name == f"command/{sys.executable} {ARGUMENTS[arguments]}"
     assert mask_secrets(model.name) == model.name
-
-
-def test_the_program_gets_the_key(tmp_path: Path) -> None:
-    program = tmp_path / "paint.py"
-    program.write_text("import sys\nsys.stdout.write(sys.argv[2])")
-    model = open_image_model(f"command/{sys.executable} -S {program} --api-key {RANDOM}")
-    assert answers(model, [request()]) == [Generated(RANDOM.encode())]
-    assert RANDOM not in model.name
-
-
-def test_another_key_is_the_same_model() -> None:
-    names = {open_image_model(f"command/{sys.executable} --api-key {secrets.token_hex(20)}").name for _ in range(3)}
-    assert names == {f"command/{sys.executable} --api-key <secret>"}
 
 
 ORDINARY: Mapping[str, Setting] = {
@@ -180,11 +165,6 @@ def test_a_key_in_the_address_of_images_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormalimgError, match="the address of images holds a key") as caught:
         images_url(f"s3://bucket/{ISSUED}", tmp_path / "run")
     assert ISSUED not in str(caught.value)
-
-
-def test_functions_of_ones_own_are_stored_without_keys() -> None:
-    model = CallableModel(lambda prompt: b"", name="mine", settings={"api_key": "abcdefgh1", "steps": 4})
-    assert model.settings == {"api_key": "<secret>", "steps": 4}
 
 
 def test_a_provider_that_would_store_a_key_is_refused() -> None:
@@ -296,8 +276,3 @@ def test_what_comes_in_place_of_an_image_is_stored_without_keys() -> None:
     seen = inspect(PLANTED.encode())
     assert isinstance(seen, Unscored)
     assert PLANTED not in missing_image_row(seen).detail
-
-
-def test_what_a_model_says_it_used_is_stored_without_keys() -> None:
-    answer = check_answer(Generated(b"", {"url": f"https://host/{PLANTED}", "steps": 4}))
-    assert answer == Generated(b"", {"url": "https://host/***", "steps": 4})

@@ -16,14 +16,12 @@ import pytest
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.local.checkpoint import digest_files, read_checkpoint
-from formalimg.models.local.device_pool import is_out_of_memory
 from formalimg.models.local.diffusers_model import open_diffusers
 from formalimg.models.local.transformers_chat import open_transformers_chat
 from formalimg.models.options import Options
 from formalimg.models.registry import open_image_model
 from formalimg.runs.execution import execute
-from formalimg.web.viewer.site import _runs_below
-from tests.support.models import Speckles, small_items, speckled
+from tests.support.models import small_items, speckled
 from tests.support.run_contents import order, rows
 
 
@@ -69,20 +67,6 @@ def test_any_other_file_makes_another_fingerprint(change: str, tmp_path: Path) -
             with (other / "unet" / "large.safetensors").open("ab") as file:
                 file.write(b"\0")
     assert digest_files(one) != digest_files(other)
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (MemoryError(), True),
-        (RuntimeError("MPS backend out of memory (MPS allocated: 17 GB)"), True),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), True),
-        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
-        (ValueError("out of memory"), False),
-    ],
-)
-def test_it_is_known_when_memory_is_short(error: Exception, expected: bool) -> None:
-    assert is_out_of_memory(error) == expected
 
 
 def _weights(folder: Path) -> Path:
@@ -140,10 +124,3 @@ def test_a_looping_link_in_a_folder_of_images_fails_by_its_name_and_blocks_no_ot
     found = dict(rows(tmp_path / "run", "SELECT item, status || ' ' || detail FROM pictures"))
     assert f"failed cannot read {items[1].id}.png in {folder}: Too many levels of" in found[items[1].id]
     assert "no image for item" in found[items[2].id]
-
-
-def test_a_looping_link_hides_no_run_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "a-loop").symlink_to(tmp_path / "a-loop")
-    execute(order(Speckles(), small_items(1)), tmp_path / "run")
-    (tmp_path / "z-loop").symlink_to(tmp_path / "z-loop")
-    assert list(_runs_below(tmp_path, 1)) == [tmp_path / "run"]

@@ -8,18 +8,15 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.factory import open_grounder, open_judge
 from formalimg.models.options import Options
 from formalimg.models.registry import open_chat_model, open_image_model
 from formalimg.models.secrets import redact
-from tests.support.command import formalimg
 from tests.support.remote_models import stand_alone
 
 
 def test_options_are_read_as_what_they_are() -> None:
     given = Options(
-        "x/y",
-        {"a": "text", "n": "-3", "f": "2.5", "on": "Yes", "c": "low", "u": "http://[::1]:80/v1", "extra.k": "v"},
+        "x/y", {"a": "text", "n": "-3", "f": "2.5", "on": "Yes", "c": "low", "u": "http://[::1]:80/v1", "extra.k": "v"}
     )
     assert given.text("a", None) == "text"
     assert given.integer("n", 0) == -3
@@ -29,13 +26,6 @@ def test_options_are_read_as_what_they_are() -> None:
     assert given.url("u", None) == "http://[::1]:80/v1"
     assert given.with_prefix("extra.") == {"k": "v"}
     given.reject_unknown()
-
-
-def test_defaults_stand_for_what_was_not_given() -> None:
-    given = Options("x/y", {})
-    assert (given.text("a", "b"), given.integer("n", None), given.number("f", 1.5)) == ("b", None, 1.5)
-    assert (given.flag("on", True), given.choice("c", ["d"], "e"), given.url("u", None)) == (True, "e", None)
-    assert given.with_prefix("extra.") == {}
 
 
 WRONG: dict[str, tuple[str, Callable[[Options], object]]] = {
@@ -83,13 +73,6 @@ def test_what_cannot_be_read_as_an_address_is_not_shown() -> None:
         Options("x/y", {"o": "http://me:Zpassword9@[host/v1"}).url("o", None)
 
 
-@pytest.mark.parametrize("url", ["https://me:Zpassword9@host/v1", "https://host/v1?key=Zpassword9"])
-def test_addresses_hold_no_passwords(url: str) -> None:
-    with pytest.raises(FormalimgError, match="must not hold a user, a password or a query") as caught:
-        Options("x/y", {"base_url": url}).url("base_url", None)
-    assert "Zpassword9" not in str(caught.value)
-
-
 REMOTE: list[tuple[Callable[..., object], str]] = [
     (open_chat_model, "openai/some-model"),
     (open_image_model, "openai/some-model"),
@@ -115,23 +98,3 @@ def test_a_misspelt_address_is_not_a_missing_key(opening: Callable[..., object],
         opening(name, {"baseurl": "http://127.0.0.1:8000/v1"})
     with pytest.raises(FormalimgError, match="needs a key: set"):
         opening(name, {})
-
-
-@pytest.mark.parametrize("suite", ["knolling", "natural", "conceptmix", "cf-world"])
-def test_judges_say_so_too(suite: str) -> None:
-    with pytest.raises(FormalimgError, match="did you mean base_url"):
-        open_judge(suite, "openai/some-model", {"baseurl": "http://127.0.0.1:8000/v1"})
-
-
-def test_a_detector_checks_its_options_before_its_libraries() -> None:
-    with pytest.raises(FormalimgError, match=r"has no option 'thresold': did you mean threshold\?"):
-        open_grounder("detector/some/model", {"thresold": "0.3"})
-    with pytest.raises(FormalimgError, match=r"has no option 'devise': did you mean device\?"):
-        open_grounder("detector/some/model", {"devise": "cpu"})
-
-
-def test_on_the_command_line(tmp_path: Path) -> None:
-    given = ("-j", "openai/m", "-J", "baseurl=http://127.0.0.1:8000/v1")
-    code, _, err = formalimg("run", "knolling", "-m", "builtin/reader", *given, "--dry-run", cwd=tmp_path)
-    assert code == 2
-    assert "did you mean base_url?" in err

@@ -23,11 +23,6 @@ def _no_list_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("FORMALIMG_PRICES", raising=False)
 
 
-def test_tokens_cost_what_the_list_says() -> None:
-    # By hand: 1,000 tokens at 2.50 a million and 200 at 10.
-    assert get_price("openai/gpt-4o").cost(Usage(1_000, 200)) == pytest.approx(0.0025 + 0.002)
-
-
 def test_an_image_is_paid_by_its_tokens_or_by_the_piece() -> None:
     banana = get_price("gemini/gemini-2.5-flash-image")
     assert banana.cost(Usage(0, 1290, 1)) == pytest.approx(0.0387)
@@ -50,10 +45,6 @@ def test_what_nobody_knows_has_no_price() -> None:
     assert get_price("openai/unheard-of").cost(Usage(1_000, 200, 1)) is None
     assert get_price("openai/gpt-image-1").cost(Usage(images=1)) is None  # paid by tokens, and none were told
     assert get_price("openai/gpt-4o").cost(Usage()) is None
-
-
-def test_ones_own_machine_costs_nothing() -> None:
-    assert get_price("transformers/some/model").cost(Usage()) == 0
 
 
 def test_the_users_list_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,12 +118,6 @@ def test_our_list_says_how_old_it_is() -> None:
         '[prices]\n"a/b" = ' + "{x = " * 5_000 + "1" + "}" * 5_000,
         '[prices]\n"a/b" = {image = ' + "9" * 5_000 + "}",
         '[prices]\n"a/b" = {image = 9' + "0" * 400 + "}",
-        '[prices]\n"a/b" = {image = -1}',
-        '[prices]\n"a/b" = {image = nan}',
-        '[prices]\n"a/b" = {image = inf}',
-        '[prices]\n"a/b" = {image = true}',
-        '[prices]\n"a/b" = {image = "1"}',
-        '[prices]\n"a/b" = [1]',
         '[prices]\n"' + "a" * 10_000 + '" = 1',
         "prices = 1\n" + "# " * 1_000_000,
     ],
@@ -228,7 +213,6 @@ _REMOTE = re.compile(r"(?<![\w/.-])(?:openai|gemini|anthropic|hf)/[A-Za-z0-9][\w
 
 
 def test_every_model_in_a_command_of_the_docs_has_a_price() -> None:
-    """Else a reader who adds --budget is refused: listed, at an own address, or with a price in the command."""
     unpriced = []
     for page in DOCS:
         for command in re.sub(r"\\\n\s*", "", page.read_text(encoding="utf-8")).splitlines():

@@ -21,8 +21,6 @@ KEY = "planted-remote-key-0815"
 
 @dataclass
 class Painter:
-    """A provider that does for each call what its script says."""
-
     script: Sequence[ImageCompletion | Exception]
     name: str = "gemini/gemini-2.5-flash-image"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"quality": "low"})
@@ -53,14 +51,7 @@ def test_an_image_is_given_with_what_was_used_and_what_it_cost() -> None:
     assert _answers(_model(Painter([painted]))) == [Generated(b"png", {"model": "v1", "size": 512}, 30.0)]
 
 
-def test_an_unknown_price_is_no_price() -> None:
-    assert _answers(_model(Painter([ImageCompletion(b"png")], name="openai/unheard-of"))) == [
-        Generated(b"png", {}, None)
-    ]
-
-
 WASTED = 0.039 + 0.039 + 0.039
-"""Three answers of no use, each counted as one image."""
 
 CASES: dict[str, tuple[Exception, Callable[[str], ImageResult], int]] = {
     "busy": (CallError("busy", "slow down"), lambda shown: Failed("busy: slow down"), 3),
@@ -68,11 +59,7 @@ CASES: dict[str, tuple[Exception, Callable[[str], ImageResult], int]] = {
     "wrong": (CallError("wrong", "HTML"), lambda shown: Failed("wrong: HTML", cost=WASTED), 3),
     "rejected": (CallError("rejected", "too long"), lambda shown: Failed("rejected: too long"), 1),
     "refused": (CallError("refused", "unsafe"), lambda shown: Refused("unsafe"), 1),
-    "unexpected": (
-        ZeroDivisionError("oh"),
-        lambda shown: Failed("wrong: ZeroDivisionError: oh", cost=WASTED),
-        3,
-    ),
+    "unexpected": (ZeroDivisionError("oh"), lambda shown: Failed("wrong: ZeroDivisionError: oh", cost=WASTED), 3),
 }
 
 
@@ -82,33 +69,6 @@ def test_every_failure_is_an_answer_with_its_reason(case: str) -> None:
     painter = Painter([error])
     assert _answers(_model(painter, max_attempts=3)) == [expected(case)]
     assert len(painter.asked) == calls
-
-
-def test_what_passes_leaves_no_trace() -> None:
-    painter = Painter([CallError("busy", ""), CallError("wrong", ""), ImageCompletion(b"png")], name="x/y")
-    assert _answers(_model(painter)) == [Generated(b"png", {}, None)]
-
-
-def test_what_can_never_succeed_ends_the_run() -> None:
-    with pytest.raises(FormalimgError, match="no such model"):
-        _answers(_model(Painter([FormalimgError("there is no such model")])))
-
-
-def test_answers_keep_the_order_of_the_requests() -> None:
-    requests = [ImageRequest(str(number), 0, f"words {number}", number) for number in range(3)]
-    painter = Painter([ImageCompletion(b"0"), ImageCompletion(b"1"), ImageCompletion(b"2")])
-    images = [answer.data for answer in _answers(_model(painter), requests) if isinstance(answer, Generated)]
-    assert images == [b"0", b"1", b"2"]
-    assert painter.asked == requests
-
-
-def test_a_model_of_words_says_that_it_takes_no_image() -> None:
-    painter = Painter([ImageCompletion(b"png")], takes_images=False)
-    request = ImageRequest("0", 0, "a red cup", 1, reference=b"layout")
-    assert _answers(_model(painter), [request]) == [
-        Failed("gemini/gemini-2.5-flash-image takes words only, but an image was to go with them")
-    ]
-    assert not painter.asked
 
 
 @pytest.mark.parametrize(
@@ -130,18 +90,6 @@ def test_no_answer_holds_a_key(done: ImageCompletion | Exception, monkeypatch: p
         shown = "".join(traceback.format_exception(error)) + repr(error.__context__)
     assert "***" in shown
     assert KEY not in shown
-
-
-def test_manners_are_no_settings() -> None:
-    model = build_image_model(Painter([]), retry_policy=RetryPolicy(concurrency=5, requests_per_minute=9))
-    assert (model.name, model.settings, model.batch, model.concurrency, model.sees_spec, model.takes_images) == (
-        "gemini/gemini-2.5-flash-image",
-        {"quality": "low"},
-        1,
-        5,
-        False,
-        True,
-    )
 
 
 def test_models_may_share_one_limit() -> None:

@@ -15,13 +15,8 @@ from formalimg.models.options import Options
 from formalimg.models.retry import RateLimiter, RetryPolicy, chat_retry_policy, few_attempts, image_retry_policy
 from tests.support.virtual_time import VirtualTime
 
-AGAIN: tuple[CallErrorKind, ...] = ("busy", "unavailable", "wrong")
-NEVER_AGAIN: tuple[CallErrorKind, ...] = ("refused", "rejected")
-
 
 class Server:
-    """Fails as often as scripted, then answers; notes when it was called."""
-
     def __init__(self, time: VirtualTime, faults: Sequence[Exception] = ()) -> None:
         self._time = time
         self._faults = list(faults)
@@ -42,52 +37,27 @@ def _outcome(time: VirtualTime, door: RateLimiter, call: Callable[[], Awaitable[
     return time.run(door.call(call))[0]
 
 
-@pytest.mark.parametrize("fault", AGAIN)
-def test_what_may_pass_is_tried_again(fault: CallErrorKind) -> None:
+@pytest.mark.parametrize(
+    ("fault", "faults", "called_at", "policy"),
+    [
+        *((fault, 3, [0, 1, 3, 7], {}) for fault in ("busy", "unavailable", "wrong")),
+        *((fault, 1, [0], {}) for fault in ("refused", "rejected")),
+        ("busy", 9, [0, 1, 3, 7], {"max_attempts": 4}),
+        ("unavailable", 9, [0, 3, 9, 21, 41, 61], {"initial_backoff": 3, "max_backoff": 20}),
+    ],
+)
+def test_what_may_pass_is_tried_again_after_waits_that_double(
+    fault: CallErrorKind, faults: int, called_at: list[float], policy: dict[str, float]
+) -> None:
     time = VirtualTime()
-    server = Server(time, [CallError(fault, "not now")] * 3)
-    assert _outcome(time, _door(time), server.call) == "fine"
-    assert server.called_at == [0, 1, 3, 7]
-
-
-@pytest.mark.parametrize("fault", NEVER_AGAIN)
-def test_what_cannot_pass_is_not(fault: CallErrorKind) -> None:
-    time = VirtualTime()
-    server = Server(time, [CallError(fault, "no")])
-    error = _outcome(time, _door(time), server.call)
-    assert isinstance(error, CallError)
-    assert (error.kind, error.reason, server.called_at) == (fault, "no", [0])
-
-
-def test_after_so_many_tries_the_last_failure_counts() -> None:
-    time = VirtualTime()
-    server = Server(time, [CallError("busy", f"number {number}") for number in range(9)])
-    error = _outcome(time, _door(time, max_attempts=4), server.call)
-    assert isinstance(error, CallError)
-    assert error.reason == "number 3"
-    assert len(server.called_at) == 4
-
-
-def test_errors_of_the_user_end_it_at_once() -> None:
-    time = VirtualTime()
-    server = Server(time, [FormalimgError("no such model")])
-    assert isinstance(_outcome(time, _door(time), server.call), FormalimgError)
-    assert len(server.called_at) == 1
-
-
-def test_what_a_provider_did_not_expect_is_a_wrong_answer() -> None:
-    time = VirtualTime()
-    server = Server(time, [KeyError("choices")] * 9)
-    error = _outcome(time, _door(time, max_attempts=2), server.call)
-    assert isinstance(error, CallError)
-    assert (error.kind, error.reason) == ("wrong", "KeyError: 'choices'")
-
-
-def test_waits_double_up_to_a_limit() -> None:
-    time = VirtualTime()
-    server = Server(time, [CallError("unavailable", "")] * 9)
-    _outcome(time, _door(time, max_attempts=9, initial_backoff=3, max_backoff=20), server.call)
-    assert time.slept == [3, 6, 12, 20, 20, 20, 20, 20]
+    server = Server(time, [CallError(fault, f"number {number}") for number in range(faults)])
+    outcome = _outcome(time, _door(time, **policy), server.call)
+    assert server.called_at == called_at
+    if len(called_at) > faults:
+        assert outcome == "fine"
+    else:
+        assert isinstance(outcome, CallError)
+        assert (outcome.kind, outcome.reason) == (fault, f"number {len(called_at) - 1}")
 
 
 @given(st.lists(st.floats(0, 1), min_size=5, max_size=5))
@@ -117,13 +87,6 @@ def test_everyone_waits_when_one_is_told_to() -> None:
     assert min(others) >= 30
 
 
-def test_a_retry_after_of_nothing_costs_nothing() -> None:
-    time = VirtualTime()
-    server = Server(time, [CallError("busy", "now, please", retry_after=0)])
-    assert _outcome(time, _door(time, chance=0), server.call) == "fine"
-    assert time.now == 0
-
-
 def test_nobody_waits_for_hours() -> None:
     time = VirtualTime()
     server = Server(time, [CallError("busy", "come back tomorrow", retry_after=86_400)])
@@ -149,24 +112,6 @@ def test_no_minute_holds_more_calls_than_allowed(callers: int, rate: float, paus
         assert len(inside) <= rate + 1
 
 
-def test_calls_are_spread_evenly() -> None:
-    time = VirtualTime()
-    server = Server(time)
-    door = _door(time, requests_per_minute=120)
-    time.run(*(door.call(server.call) for _ in range(4)))
-    assert server.called_at == [0, 0.5, 1, 1.5]
-
-
-def test_a_call_without_an_answer_is_given_up() -> None:
-    async def silence() -> str:
-        await asyncio.sleep(60)
-        return "too late"
-
-    with pytest.raises(CallError, match=r"no answer within 0\.02 s") as caught:
-        asyncio.run(RateLimiter(RetryPolicy(timeout=0.02, max_attempts=2, initial_backoff=0)).call(silence))
-    assert caught.value.kind == "unavailable"
-
-
 def test_whoever_cancels_is_obeyed() -> None:
     async def cancel() -> None:
         task = asyncio.create_task(RateLimiter(RetryPolicy()).call(lambda: asyncio.sleep(60)))
@@ -176,15 +121,6 @@ def test_whoever_cancels_is_obeyed() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(cancel())
-
-
-def test_a_model_may_be_used_in_one_event_loop_after_another() -> None:
-    time = VirtualTime()
-    server = Server(time)
-    door = _door(time, requests_per_minute=60)
-    for _ in range(3):
-        assert _outcome(time, door, server.call) == "fine"
-    assert server.called_at == [0, 1, 2]
 
 
 def test_manners_are_read_from_options() -> None:
@@ -200,20 +136,6 @@ def test_manners_are_read_from_options() -> None:
     retry_policy = chat_retry_policy(given_options)
     given_options.reject_unknown()
     assert retry_policy == RetryPolicy(16, 60.0, 2.5, 3, 0.0, max_wait=9.0, parse_retries=0, cache=False)
-
-
-def test_image_models_have_no_answers_to_remember() -> None:
-    given_options = Options("x/y", {"cache": "off"})
-    image_retry_policy(given_options)
-    with pytest.raises(FormalimgError, match="x/y has no option 'cache': it has concurrency, initial_backoff"):
-        given_options.reject_unknown()
-
-
-def test_providers_have_their_own_usual_manners() -> None:
-    usual = RetryPolicy(concurrency=2, max_attempts=1)
-    assert image_retry_policy(Options("x/y", {"max_attempts": "5"}), usual) == RetryPolicy(
-        concurrency=2, max_attempts=5
-    )
 
 
 def test_options_of_the_first_edition_are_still_read() -> None:

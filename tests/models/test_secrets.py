@@ -55,11 +55,6 @@ def test_a_missing_key_says_what_to_set() -> None:
     assert find_api_key(NAMES) is None
 
 
-def test_an_empty_key_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GEMINI_API_KEY", "")
-    assert find_api_key(NAMES) is None
-
-
 @pytest.mark.parametrize(
     ("line", "value"),
     [
@@ -86,10 +81,6 @@ def test_a_line_that_cannot_be_read_is_named_and_not_shown(line: str) -> None:
     with pytest.raises(FormalimgError, match=r"cannot read line 2 of \.env") as caught:
         find_api_key(NAMES)
     assert KEY not in str(caught.value)
-
-
-def test_without_a_file_there_is_nothing_in_it() -> None:
-    assert read_env_file(Path(".env")) == {}
 
 
 def _planted_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,23 +121,26 @@ def test_keys_and_parts_of_them_are_hidden(planted: object, text: str, monkeypat
         "hf_abcdefghijklmnop is not valid",
         "header Authorization: Bearer abcdefgh12345",
         "Incorrect API key provided: sk-ab***************wxyz",
+        "with ghp_abcdABCD0123abcdABCD0123abcdABCD0123, no",
+        "with github_pat_11ABCDEFG0abcdefghijkl_0123456789, no",
+        "with xoxb-123456789012-abcdefABCDEF, no",
+        "with AKIAIOSFODNN7ABCDEFG, no",
+        "with eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N, no",
     ],
 )
 def test_what_looks_like_a_key_is_hidden_too(text: str) -> None:
     shown = redact(text)
     assert "***" in shown
     assert not {"0123", "abcd", "wxyz"} & {shown[place : place + 4] for place in range(len(shown))}
-
-
-def test_a_key_at_the_end_of_a_long_word_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert redact("A" * 10_000 + KEY) == "A" * 10_000 + "***"
+    assert not text.startswith("with ") or shown == "with ***, no"
 
 
 def test_ordinary_messages_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_TOKEN", "true")
     monkeypatch.setenv("SIGNING_KEY", "/home/user/signing.pem")
-    text = "error 429 in /home/user/task.py: it is true that a task-oriented sketch (1024x1024) took 3.5 s"
+    monkeypatch.setenv("TOKEN_URL", "https://login.example.com/token")
+    places = "/home/user/signing.pem, https://login.example.com/token"
+    text = f"error 429 in {places}: it is true that a task-oriented sketch (1024x1024) took 3.5 s"
     assert redact(text) == text
 
 
@@ -159,7 +153,6 @@ def test_no_key_survives_anywhere_in_a_text(secret: str, around: str) -> None:
 
 
 ODD_KEY = 'Zq7/x2+V"k9mWp4\\Lr8 tYb3=Nc6Fd1'
-"""A key with everything in it that some encoding changes."""
 
 PROJECT_KEY = "kTx9Wq2mZr7Lp4Vb8Nc3Hd6Jf1Gs5YaQ"
 
@@ -208,28 +201,6 @@ def test_a_key_is_found_in_base64_at_every_alignment(key: str, before: bytes) ->
     coded = base64.b64encode(before + key.encode("utf-8", "replace") + b"?").decode()
     assert "***" in redact_known_keys(f"«{key}»")
     assert "***" in redact_known_keys(coded)
-
-
-def test_locations_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SIGNING_KEY", "/home/somebody/certificates/signing.pem")
-    monkeypatch.setenv("TOKEN_URL", "https://login.example.com/token")
-    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "falsefalse")
-    text = "in /home/somebody/certificates/signing.pem, https://login.example.com/token says falsefalse"
-    assert redact(text) == text
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "ghp_abcdABCD0123abcdABCD0123abcdABCD0123",
-        "github_pat_11ABCDEFG0abcdefghijkl_0123456789",
-        "xoxb-123456789012-abcdefABCDEF",
-        "AKIAIOSFODNN7ABCDEFG",
-        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
-    ],
-)
-def test_keys_of_known_services_are_redacted_by_their_looks(key: str) -> None:
-    assert redact(f"with {key}, no") == "with ***, no"
 
 
 HOSTILE = {

@@ -26,27 +26,16 @@ ASKED = [Message("user", ("Say three letters.",))]
 
 
 class Letters(TextAnswer):
-    """Three letters."""
-
     letters: str
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Take any three letters."""
         if len(text) != 3:
             raise ValueError(f"these are {len(text)} letters\nand not 3")
         return cls(letters=text)
 
 
-class JsonLetters(Letters):
-    """The same, from servers in JSON mode."""
-
-    json_object = True
-
-
 class PlainServer(TellingProvider):
-    """A provider whose server knows no schemas."""
-
     supports_schema = False
 
 
@@ -62,12 +51,6 @@ def test_neither_schema_nor_words_about_one_are_sent(kind: type[TellingProvider]
     assert isinstance(found, Answered)
     assert (found.value, found.raw) == (Letters(letters="abc"), "abc")
     assert provider.asked == [(ASKED, None)]
-
-
-def test_json_mode_has_no_schema_either() -> None:
-    provider = PlainServer(["abc"])
-    assert isinstance(ask(provider, JsonLetters), Answered)
-    assert provider.asked == [(ASKED, {"type": "object"})]
 
 
 def test_what_cannot_be_read_is_asked_again_and_then_unreadable() -> None:
@@ -118,8 +101,6 @@ def test_the_limit_of_an_answer_can_be_left_to_the_server() -> None:
 
 
 class CompletingProvider(TellingProvider):
-    """Says how often it was asked."""
-
     async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
         self.asked.append((messages, schema))
         return Completion(f"{len(self.asked):03}")
@@ -141,7 +122,6 @@ def test_readers_of_other_rules_share_the_cache_and_ask_anew_where_theirs_fail()
 
 
 _ALIKE = 2**61 - 1
-"""All multiples of it have the same hash."""
 
 
 @pytest.mark.parametrize("entry", ["{}: 1", "{}", "({},)", "-{}", "{}.0: 1"])

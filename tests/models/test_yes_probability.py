@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.question_judge import NumberedAnswers, YesNoAnswer
-from formalimg.models.base import Answered, CallError
-from formalimg.models.providers.openai import OpenAIChat, open_openai_chat
-from formalimg.models.providers.sdk import connect_openai
+from formalimg.models.base import Answered
+from formalimg.models.providers.openai import open_openai_chat
 from formalimg.models.structured_output import answer_schema
 from formalimg.models.text_answer import TextAnswer
 from formalimg.models.yes_probability import TokenLogprobs, first_token_chances, read_logprobs, yes_probability
@@ -38,7 +37,6 @@ class OneWord(TextAnswer):
 
 
 def tokens(*texts: str, at: int, **chances: float) -> list[TokenLogprobs]:
-    """Tokens that are certain, but for one; blanks are written as `_`."""
     doubted = [(text.replace("_", " "), math.log(chance)) for text, chance in chances.items()]
     return [TokenLogprobs(text, doubted if n == at else [(text, -0.0), ("?", -9.0)]) for n, text in enumerate(texts)]
 
@@ -123,14 +121,6 @@ def test_it_is_asked_for_only_if_wanted_and_kept_in_the_cache() -> None:
     assert [(one.get("logprobs"), one.get("top_logprobs")) for one in sent] == [(None, None), (True, 20), (True, 20)]
 
 
-def test_a_judge_is_the_same_as_before_unless_it_is_wanted() -> None:
-    with Loopback() as server:
-        plain, soft = _model(server).settings, _model(server, logprobs="on", top_logprobs="5").settings
-    assert soft == {**plain, "logprobs": True, "top_logprobs": 5}
-    assert "logprobs" not in plain
-    assert _model(server, logprobs="off").settings == plain
-
-
 @pytest.mark.parametrize("said", ["No", "yes.", " Yes, it is"])
 def test_a_plain_word_is_read_too(said: str) -> None:
     with Loopback(reply=lambda asked: said) as server:
@@ -166,14 +156,6 @@ def test_a_server_that_ignores_it_still_answers_and_it_is_told_once(caplog: pyte
         answers = [wait_for(model.ask(CONVERSATION, YesNoAnswer)) for _ in range(2)]
     assert [(one.value.answer, one.p_yes) for one in answers] == [("yes", None)] * 2
     assert len([text for text in caplog.messages if "sends no log-probabilities" in text]) == 1
-
-
-def test_other_errors_are_errors_as_before() -> None:
-    with Loopback(faults=scripted([Fault("400", message="the prompt is too long")])) as server:
-        client = connect_openai("openai/looker", f"{server.url}/v1", timeout=5)
-        with pytest.raises(CallError, match="too long"):
-            wait_for(OpenAIChat("looker", client, top_logprobs=20).complete(CONVERSATION, SCHEMA))
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(

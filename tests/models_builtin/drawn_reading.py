@@ -16,7 +16,6 @@ Stated = tuple[str, ...]
 
 
 def as_stated(facts: Iterable[ReadFact]) -> set[Stated]:
-    """Facts with the classes of objects in place of their numbers."""
     kept = [fact for fact in facts if fact.kind != "every"]
     labels = {fact.objects[0]: fact.value for fact in kept if fact.kind == "object"}
     return {
@@ -26,7 +25,6 @@ def as_stated(facts: Iterable[ReadFact]) -> set[Stated]:
 
 
 def as_asked(item: Item[Any]) -> set[Stated]:
-    """What an item asks for, from its formula or its binding: the truth that readings are compared with."""
     return _of_formula(item.spec) if isinstance(item.spec, FormulaSpec) else _of_binding(item.spec)
 
 

@@ -73,19 +73,6 @@ def test_answers_come_in_the_order_of_requests(name: str) -> None:
     assert "16 pixels" in failed.reason
 
 
-def test_others_can_go_on_while_an_image_is_made() -> None:
-    async def ticks() -> int:
-        answers = open_baseline("reader", {}).generate([ImageRequest("1", 0, PROMPT, 0, 2048)])
-        making = asyncio.ensure_future(anext(aiter(answers)))
-        count = 0
-        while not making.done():
-            await asyncio.sleep(0.001)
-            count += 1
-        return count
-
-    assert asyncio.run(ticks()) > 3
-
-
 def test_the_readers_memory_is_an_option_and_a_setting() -> None:
     short = open_baseline("reader", {"memory": "3"})
     assert short.settings == {"version": 1, "memory": 3}

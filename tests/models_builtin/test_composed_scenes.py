@@ -90,13 +90,6 @@ def test_any_text_makes_a_tidy_scene(compose: Compose, text: str, seed: int) -> 
 
 
 @BOTH
-def test_seeds_and_words_make_different_scenes(compose: Compose) -> None:
-    text = "There are a cup, a pen and a plate."
-    scenes = [compose(text, 0), compose(text, 1), compose(text + " ", 0)]
-    assert len({scene.objects for scene in scenes}) == 3
-
-
-@BOTH
 def test_a_canvas_that_is_full_stays_readable(compose: Compose) -> None:
     classes = vocabulary("knolling").words["class"]
     scene = compose(" and ".join(f"ten {label.replace('_', ' ')}" for label in classes), 3)
@@ -110,16 +103,6 @@ def test_scatter_draws_what_is_named_as_often_as_it_is_named() -> None:
     )
     assert Counter(obj.label for obj in scene.objects) == {"cup": 2, "fork": 1, "pen": 1, "jeans": 1}
     assert [obj.color for obj in scene.objects if obj.label in ("cup", "pen")] == ["red", "red", "green"]
-
-
-def test_the_reader_draws_two_of_every() -> None:
-    scene = read("Every fork is blue.", 0)
-    assert [obj.describe() for obj in scene.objects] == ["blue fork", "blue fork"]
-
-
-@BOTH
-def test_a_text_without_objects_makes_an_empty_scene(compose: Compose) -> None:
-    assert compose("A cat sits on a sofa.", 0) == Scene.of([])
 
 
 @only_in_full

@@ -13,7 +13,6 @@ from formalimg import load
 from formalimg.models.builtin.drawn_parser import read_facts
 from formalimg.models.builtin.drawn_world import (
     ATTRIBUTE_FACTS,
-    MISREAD_OPTIONS,
     MisreadRates,
     ReadFact,
     drawn_world,
@@ -97,18 +96,11 @@ def test_one_rate_does_not_change_the_other_failures() -> None:
         assert {fact for fact in both if fact[0] != "style"} == {fact for fact in only if fact[0] != "style"}
 
 
-def test_every_option_is_a_rate() -> None:
-    assert MISREAD_OPTIONS == (
-        "lose_objects", "lose_attributes", "swap_attributes", "miscount", "lose_relations", "lose_style",
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("version", [None, "@2"], ids=["newest", "second"])
 @pytest.mark.parametrize(("world", "few", "many"), [("natural", 4, 20), ("conceptmix", 2, 7)])
 def test_short_prompts_are_remembered_and_long_ones_are_not(
     world: str, few: int, many: int, version: str | None
 ) -> None:
-    """The share of prompts that are remembered in full falls with the facts in them, whatever level that is."""
     remembered: list[tuple[int, bool]] = []
     for item in load(world, version)[:: tries(4, 1)]:
         facts = read_facts(item.prompt, world)

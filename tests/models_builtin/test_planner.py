@@ -12,7 +12,7 @@ from PIL import Image
 
 from formalimg import FormalimgError, Scene, verify
 from formalimg.benchmarks.conditions import Condition
-from formalimg.drawing.icon_scene import layout_png, read_layout
+from formalimg.drawing.icon_scene import read_layout
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.scene_judge import LayoutJudge
 from formalimg.models.base import (
@@ -31,7 +31,6 @@ from formalimg.models.builtin.planner import ChatPlanner, SolverPlanner, open_pl
 from formalimg.reports.comparison import compare
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
-from formalimg.runs.plan import Selection
 from formalimg.runs.reader import load_layouts, open_run
 from formalimg.types import AnswerType, ImageModel, Setting, Unscored, Verdict
 from tests.models_builtin.knolling import knolling
@@ -41,8 +40,6 @@ ONE_OF_EACH = [item for item in knolling() if int(item.id) % 200 == 3]
 
 
 class Scripted:
-    """A chat model that answers with whatever it is given, and keeps what it was asked."""
-
     name = "test/scripted"
     settings: Mapping[str, Setting] = {"temperature": 0}
     concurrency = 2
@@ -83,15 +80,6 @@ def test_a_chat_model_plans() -> None:
     assert "cutting_board" in chat.asked[0]
 
 
-def test_whatever_is_planned_can_be_shown() -> None:
-    objects = [
-        {"label": "unicorn", "color": "mauve", "box_2d": [0, 0, 1, 1]},
-        {"label": "cup", "color": "other", "box_2d": [900, 900, 1000, 950]},
-    ]
-    assert len(layout_in(asked(ChatPlanner(Scripted({"thoughts": "", "objects": objects}))))) == 2
-    assert len(layout_in(asked(ChatPlanner(Scripted({"thoughts": "", "objects": []}))))) == 0
-
-
 @pytest.mark.parametrize(
     ("given", "rule", "problem"),
     [
@@ -123,12 +111,6 @@ def test_a_layout_that_cannot_be_read_is_a_failure_and_not_missing(
     assert section.rows[0].summary.overall[:3] == (0, 2, 2)
     assert section.rows[0].by_rule == {rule: 2}
     assert "A layout that cannot be read or leaves the canvas counts as a failure of the model." in section.notes
-
-
-def test_the_note_on_layouts_is_for_the_layout_task_alone(tmp_path: Path) -> None:
-    execute(RunConfig(ONE_OF_EACH[:1], SolverPlanner()), tmp_path / "run", LayoutJudge())
-    (section,) = compare([open_run(tmp_path / "run")]).sections
-    assert section.notes == ()
 
 
 def test_a_picture_without_a_layout_is_still_not_understood() -> None:
@@ -184,33 +166,3 @@ def test_the_solver_plans_what_is_asked_and_the_painter_paints_it(tmp_path: Path
             execute(order, folder)
             assert {outcome.reason for outcome in open_run(folder).outcomes()} == {"not judged"}
             assert open_run(folder).manifest.condition == condition.name
-
-
-def test_the_painter_needs_a_layout(tmp_path: Path) -> None:
-    answer = asked(open_baseline("painter", {}))
-    assert isinstance(answer, Failed)
-    assert "draws layouts only" in answer.reason
-
-
-def test_models_that_take_no_images_say_so() -> None:
-    with pytest.raises(FormalimgError, match="cannot be given an image"):
-        RunConfig(ONE_OF_EACH, open_baseline("reader", {}), condition=Condition("image-layout"))
-
-
-def test_items_without_a_layout_are_named(tmp_path: Path) -> None:
-    order = RunConfig(
-        knolling(), open_baseline("painter", {}), Selection(per_level=1), condition=Condition("text-layout"), layouts={}
-    )
-    with pytest.raises(FormalimgError, match="no layout for item 0"):
-        execute(order, tmp_path / "run")
-
-
-def test_images_are_no_layouts(tmp_path: Path) -> None:
-    item = ONE_OF_EACH[0]
-    image = Image.new("RGB", (64, 64), "white")
-    assert isinstance(asyncio.run(LayoutJudge().judge(item, LoadedImage(b"", image))), Unscored)
-    assert item.spec.witness is not None
-    with Image.open(io.BytesIO(layout_png(item.spec.witness))) as layout:
-        verdict = asyncio.run(LayoutJudge().judge(item, LoadedImage(b"", layout)))
-    assert isinstance(verdict, Verdict)
-    assert verdict.passed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.cli.price_options import GivenPrices
+from formalimg.cli.options import PriceOptions
 from formalimg.errors import FormalimgError
 from formalimg.judges.factory import open_judge
 from formalimg.models.pricing import Price, price_of
@@ -88,12 +88,12 @@ def test_planners_are_priced_by_tokens() -> None:
 )
 def test_a_price_for_nobody_is_refused(given: str, reason: str) -> None:
     with pytest.raises(FormalimgError) as raised:
-        GivenPrices([given], {"model": ["a/b"], "judge": ["c/d"], "rewriter": []})
+        PriceOptions([given], {"model": ["a/b"], "judge": ["c/d"], "rewriter": []})
     assert reason in str(raised.value)
 
 
 def test_a_name_goes_before_a_role() -> None:
-    prices = GivenPrices(["judge=1/2", "c/d=3/4"], {"model": ["a/b"], "judge": ["c/d", "e/f"]})
+    prices = PriceOptions(["judge=1/2", "c/d=3/4"], {"model": ["a/b"], "judge": ["c/d", "e/f"]})
     assert prices.option("judge", "c/d") == {"price": "3/4"}
     assert prices.option("judge", "e/f") == {"price": "1/2"}
     assert prices.option("model", "a/b") == {}

@@ -32,7 +32,7 @@ from tests.reports.counterfactual_runs import Scores, groups_of, judge_by, score
 from tests.reports.drawn_runs import DrawnRun, Fates, plain_run
 from tests.support.ladders import climb, ladder, ladder_judge
 from tests.support.models import NumberJudge, Speckles
-from tests.support.values import known
+from tests.support.values import not_none
 
 LOST_AT_2 = {1: 100, 2: 0, 3: 0}
 
@@ -53,7 +53,7 @@ def test_only_what_was_run_in_full_has_means(adaptive: Path) -> None:
     assert (summary.overall.value, summary.overall.scored) == (None, 30)
     # Twenty of twenty, looked at twice, with twenty more to come: wider than the interval of one look.
     interval = summary.levels[1].interval
-    assert 0.6 < known(interval).low < 0.83
+    assert 0.6 < not_none(interval).low < 0.83
 
 
 def test_another_rate_to_hold_was_not_tested(adaptive: Path) -> None:
@@ -203,13 +203,13 @@ def test_every_pair_is_compared_on_the_items_that_both_have_verdicts_for(
     found = adjust_for_all([compare_paired(_observed(runs[a]), _observed(runs[b]), levels=LEVELS) for a, b in pairs])
     for row, one in zip(table.rows, found, strict=True):
         number = number_in(table, row, 3)
-        assert known(number).value == one.estimate
+        assert not_none(number).value == one.estimate
         assert row.cells[6:10] == (one.wins, one.losses, one.items, len(one.left_out))
     whole = number_in(table, table.rows[1], 3)
-    assert known(whole).interval == found[1].interval, "nothing is missing"
+    assert not_none(whole).interval == found[1].interval, "nothing is missing"
     assert table.rows[1].cells[4:6] == (found[1].p, found[1].adjusted_p)
     low, high = (number_in(table, table.rows[0], column) for column in (10, 11))
-    assert (known(low).value, known(high).value) == (0.0, 0.125), "all refused images pass, or none"
+    assert (not_none(low).value, not_none(high).value) == (0.0, 0.125), "all refused images pass, or none"
     assert _texts(table, 0)[6:10] == ["10", "0", "70", "10"], "ten items were refused in one of the runs"
     assert "+14.3 (" in _texts(table, 0)[3]
 
@@ -346,9 +346,9 @@ def test_scores_are_compared_group_by_group_as_they_count(scored: list[StoredRun
     number = number_in(table, row, 3)
     assert number is not None
     assert number.value == found.estimate
-    assert known(number.interval).high > known(found.interval).high, "what is not scored could be better"
+    assert not_none(number.interval).high > not_none(found.interval).high, "what is not scored could be better"
     assert isinstance(row.cells[4], float)
-    assert row.cells[4] >= known(found.p), "what is not scored could be as good"
+    assert row.cells[4] >= not_none(found.p), "what is not scored could be as good"
     assert [column.head for column in table.columns[6:]] == [
         "better",
         "worse",
@@ -359,6 +359,6 @@ def test_scores_are_compared_group_by_group_as_they_count(scored: list[StoredRun
     ]
     assert [row.cells[2] for row in details.rows] == ["L1", "L2", "L3"]
     l1 = number_in(details, details.rows[0], 3)
-    assert known(l1).value == pytest.approx(1 / 8)
+    assert not_none(l1).value == pytest.approx(1 / 8)
     assert details.rows[1].cells[6:10] == (1, 0, 7, 1), "a closed gate counts as it does in the means"
     assert "each group counts once, by its mean score over the levels that both have" in table.notes[0]

@@ -24,7 +24,7 @@ from tests.support.command import formalimg as command
 from tests.support.loopback import Fault, Loopback, scripted
 from tests.support.loopback.hub import Hub
 from tests.support.sizes import tries
-from tests.support.values import known
+from tests.support.values import not_none
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "runs"
 STORED_RUNS = sorted(path.parent.name for path in GOLDEN.glob("*/run.toml"))
@@ -36,7 +36,7 @@ def test_a_card_has_the_numbers_figures_and_failures(reader_run: Path, tmp_path:
     text = (tmp_path / "docs" / "card.md").read_text(encoding="utf-8")
     with closing(open_run(reader_run)) as run:
         overall = compare([run]).sections[0].rows[0].summary.overall
-    assert f"**{100 * known(overall.value):.1f} %** of {overall.scored} images" in text
+    assert f"**{100 * not_none(overall.value):.1f} %** of {overall.scored} images" in text
     assert text.startswith("## ")
     images = re.findall(r"!\[.*?\]\((.*?)\)", text)
     assert images

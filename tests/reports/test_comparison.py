@@ -38,7 +38,7 @@ from tests.reports.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.reports.counterfactual_runs import ScoringJudge, groups_of, judge_by, scored_run
 from tests.reports.drawn_runs import Fates, plain_run
 from tests.support.command import formalimg
-from tests.support.values import known
+from tests.support.values import not_none
 
 HALF: Fates = {level: [True, False] for level in range(1, 11)}
 
@@ -52,14 +52,14 @@ def test_rates_bands_and_coverage_are_those_of_the_outcomes() -> None:
     assert summary.bands["Easy"].value == pytest.approx((1 + 0.25 + 0.5) / 3)
     assert summary.bands["Easy"].coverage == pytest.approx(8 / 9)
     assert summary.overall[:3] == (11, 22, 23)
-    assert known(summary.generalizability).value == 1
+    assert not_none(summary.generalizability).value == 1
 
 
 def test_epsilon_is_the_suites_unless_another_is_asked_for() -> None:
     run = plain_run("a", HALF)
     assert compare([run]).sections[0].epsilon == 0.7
     held = compare([run], epsilon=0.5).sections[0].rows[0].summary.generalizability
-    assert (known(held).epsilon, known(held).value) == (0.5, 10)
+    assert (not_none(held).epsilon, not_none(held).value) == (0.5, 10)
 
 
 def test_missing_may_count_as_failures() -> None:

@@ -20,10 +20,10 @@ from formalimg.human_eval.study import RatingTask, open_study
 from formalimg.human_eval.study_builder import NewStudy, create_study
 from formalimg.runs.execution import judge_run
 from formalimg.types import Verdict
+from tests.human_eval.concept_runs import PlannedJudge, concept_run
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.labelled_runs import is_right, lenient_run, rate_truly, true_rate
 from tests.human_eval.rated_runs import concept_items, opened, take
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_run
-from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 from tests.support.models import NumberJudge
 
 ASSUMES = "assumes the labelled images are a random sample within each level and judge answer"

@@ -31,8 +31,8 @@ from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import StoredRun, open_run
 from formalimg.stats.summary import PointEstimates
 from formalimg.types import Item, Table
-from tests.human_eval_agreement.counterfactual_runs import scored_item as planned_item
-from tests.human_eval_agreement.counterfactual_runs import scored_run as run_with_blanks
+from tests.human_eval.counterfactual_runs import scored_item as planned_item
+from tests.human_eval.counterfactual_runs import scored_run as run_with_blanks
 from tests.reports.counterfactual_runs import Scores, groups_of, judge_by, scored_item, scored_run
 from tests.reports.drawn_runs import DrawnRun, plain_run
 from tests.reports.test_page import Page

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from formalimg.benchmarks.cfworld.items import pair_spec
-from formalimg.benchmarks.cfworld.score_files import read_cf_scores
+from formalimg.benchmarks.cfworld.result_files import read_cf_scores
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, Dimension
 from formalimg.models.folder.folder_model import open_folder
 from formalimg.reports.published import export_run

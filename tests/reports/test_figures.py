@@ -36,9 +36,9 @@ from formalimg.reports.figures.svg import WIDTH, Figure, fit_text, parse_figure_
 from formalimg.runs.execution import judge_run
 from formalimg.runs.reader import open_run
 from formalimg.types import Item, RunRecord, Unscored, Verdict
-from tests.human_eval_agreement.concept_runs import PlannedJudge
-from tests.human_eval_agreement.concept_runs import concept_item as rated_item
-from tests.human_eval_agreement.concept_runs import concept_run as rated_run
+from tests.human_eval.concept_runs import PlannedJudge
+from tests.human_eval.concept_runs import concept_item as rated_item
+from tests.human_eval.concept_runs import concept_run as rated_run
 from tests.reports import concept_runs as answered
 from tests.reports.concept_runs import concept_item, concept_run
 from tests.reports.counterfactual_runs import groups_of, judge_by, scored_run

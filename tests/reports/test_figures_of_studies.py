@@ -22,7 +22,7 @@ from formalimg.benchmarks.cfworld.score_studies import study_human_scores
 from formalimg.benchmarks.conceptmix.captions.files import CategoryCounts
 from formalimg.benchmarks.conceptmix.captions.study import CaptionStudy, study_captions
 from formalimg.benchmarks.conceptmix.spec import Category
-from formalimg.cli.calibrate import calibrate_command
+from formalimg.cli.cf_world import calibrate_command
 from formalimg.human_eval.agreement.boxes import BoxCorrection, study_boxes
 from formalimg.human_eval.agreement.judge_agreement import compare_judges
 from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY
@@ -38,11 +38,11 @@ from formalimg.runs.reader import open_run
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.stats.correlation import pearson
-from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_item, concept_run
-from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
-from tests.human_eval_agreement.voted_runs import ITEMS, JUDGED, voted_runs
+from tests.human_eval.concept_runs import PlannedJudge, concept_item, concept_run
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
+from tests.human_eval.voted_runs import ITEMS, JUDGED, voted_runs
 from tests.reports.figures_read import SVG, TAGS, axis, figures, marks, parsed, place, words
-from tests.support.values import known
+from tests.support.values import not_none
 
 HOSTILE = '<script>alert(1)</script> "x" \x00 ]]>'
 RATERS = ("ann", "bob", HOSTILE)
@@ -144,9 +144,9 @@ def test_the_shade_spans_from_person_to_person(people: VoteStudy) -> None:
     zero, hundred = axis(drawing, "y", anchor="end")
     shade = next(one for one in parsed(drawing).iter(f"{SVG}path") if one.get("fill-opacity"))
     heights = [(zero - 2.4 - float(y)) / (zero - hundred) for y in re.findall(r" ([\d.]+)", shade.attrib["d"])]
-    run = known(people.whole).scores[0].run
+    run = not_none(people.whole).scores[0].run
     own = {
-        level: [one.rate.value for one in known(people.whole).by_rater if (one.run, one.level) == (run, level)]
+        level: [one.rate.value for one in not_none(people.whole).by_rater if (one.run, one.level) == (run, level)]
         for level in (1, 2, 3)
     }
     most = [max(value for value in own[level] if value is not None) for level in (1, 2, 3)]
@@ -169,8 +169,8 @@ def test_where_people_take_turns_the_shade_spans_from_answer_to_answer(tmp_path:
         votes += [Vote("one", item.id, 0, None, second, number % 2 == 0, 0)]
     with closing(open_run(folder)) as run:
         study = study_votes(votes, [run])
-    assert {one.rater for one in known(study.whole).by_turn} == {"answer 1", "answer 2"}
-    overall = {one.rater: one.rate.value for one in known(study.whole).by_turn if one.level is None}
+    assert {one.rater for one in not_none(study.whole).by_turn} == {"answer 1", "answer 2"}
+    overall = {one.rater: one.rate.value for one in not_none(study.whole).by_turn if one.level is None}
     assert overall == {"answer 1": 5 / 6, "answer 2": 3 / 6}
     drawing = drawn(study)["conceptmix-people-whole-rates"]
     zero, hundred = axis(drawing, "y", anchor="end")
@@ -211,7 +211,7 @@ def test_runs_stand_where_people_and_judge_put_them(people: VoteStudy) -> None:
     zero, hundred = axis(drawing, "y", anchor="end")
     spots = {title: mark for title, mark in marks(drawing).items() if title.startswith("all levels")}
     assert len(spots) == 3
-    for score in (one for one in known(people.questions).scores if one.level is None):
+    for score in (one for one in not_none(people.questions).scores if one.level is None):
         said, judged = score.human_of_both.value, score.judge_of_both.value
         assert said is not None
         assert judged is not None
@@ -226,7 +226,7 @@ def test_pairs_are_those_of_the_study(people: VoteStudy) -> None:
     shown = {name: name.replace("\x00", "·") for name in (*RATERS, MAJORITY, JUDGE)}
     assert labels == {
         f"{shown[one]}, {shown[other]}": f"{found.value:.2f}"
-        for one, row in known(people.all_questions).matrix.items()
+        for one, row in not_none(people.all_questions).matrix.items()
         for other, found in row.items()
         if one != other
     }
@@ -257,7 +257,7 @@ def test_counts_have_an_axis_of_whole_numbers_that_they_nearly_fill(most: int) -
 
 
 def test_differences_of_scores_are_those_of_the_study(scores: HumanScoreStudy) -> None:
-    gap = known(scores.questions).overall
+    gap = not_none(scores.questions).overall
     found = drawn(scores)
     drawing = found["cf-world-people-differences"]
     labels = figures(drawing)
@@ -273,7 +273,7 @@ def test_differences_of_scores_are_those_of_the_study(scores: HumanScoreStudy) -
     assert high == pytest.approx([high[0]] * len(high), rel=0.01)
     assert figures(found["cf-world-people-levels"]) == {
         f"{who}, L{level}": f"{value:.3f}"
-        for level, part in known(scores.questions).by_level.items()
+        for level, part in not_none(scores.questions).by_level.items()
         for who, value in (("people", part.human), ("judge", part.judge))
     }
     assert figures(found["cf-world-people-dimensions"])["judge, logic"] == f"{scores.by_dimension['logic'].judge:.3f}"
@@ -291,7 +291,7 @@ def test_the_gate_is_drawn_in_steps_that_are_right_at_every_threshold(
     assert {at.threshold: labels[f"{name} at {at.threshold:g}"] for at in study.table} == {
         at.threshold: f"{getattr(at, measure):.3f}" for at in study.table
     }
-    assert labels[f"best accuracy: {known(study.best).value:.2f}"] == f"{known(study.best).value:g}"
+    assert labels[f"best accuracy: {not_none(study.best).value:.2f}"] == f"{not_none(study.best).value:g}"
     zero, hundred = axis(drawing, "y", anchor="end")
     color = "#1d5ba6" if measure == "accuracy" else "#ad4c22"
     line = next(

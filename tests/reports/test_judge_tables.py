@@ -38,7 +38,7 @@ from tests.support.concept_items import NOTHING, answers_by
 from tests.support.observed_runs import mislabelled_run, soft_run, wavering_run
 from tests.support.remote_models import stand_alone
 from tests.support.scripted_chat import ScriptedChat
-from tests.support.values import known
+from tests.support.values import not_none
 
 SCENES = 50
 SETTINGS: dict[str, Setting] = {"version": 1, "least_confidence": 0.6, "semantics": "strict", "judging_rules": 1}
@@ -96,11 +96,15 @@ def test_the_rate_is_corrected_by_the_counts_of_the_certificate(run: Path) -> No
     [row] = table.rows
     sensitivity, specificity, raw, corrected = (number_in(table, row, n) for n in range(3, 7))
     assert corrected is not None
-    assert (known(sensitivity).passed, known(sensitivity).scored, known(specificity).passed) == (45, SCENES, 40)
+    assert (not_none(sensitivity).passed, not_none(sensitivity).scored, not_none(specificity).passed) == (
+        45,
+        SCENES,
+        40,
+    )
     rate = section.rows[0].summary.overall
-    found: RoganGladen = rogan_gladen(known(rate.value), 0.9, 0.8, images=4, positives=SCENES, negatives=SCENES)
-    assert (corrected.value, *known(corrected.interval)) == (found.estimate, found.low, found.high)
-    assert known(raw).value == known(rate.value)
+    found: RoganGladen = rogan_gladen(not_none(rate.value), 0.9, 0.8, images=4, positives=SCENES, negatives=SCENES)
+    assert (corrected.value, *not_none(corrected.interval)) == (found.estimate, found.low, found.high)
+    assert not_none(raw).value == not_none(rate.value)
 
 
 def test_a_certificate_of_another_judge_setting_or_served_model_is_said(run: Path) -> None:
@@ -156,9 +160,9 @@ def test_a_certificate_sharpens_what_would_overturn_a_difference() -> None:
         for certificates in ([], [fitting], [replace(fitting, settings={"other": 1})])
     )
     # Rates of .75 and .5 by a judge that passes .2 of what is wrong, and fails .1 of what is right: .4286 are right.
-    assert known(alone.tipping).false_pass == pytest.approx(0.25 / 0.5)
-    assert known(certified.tipping).false_pass == pytest.approx(0.25 / (1 - 0.3 / 0.7))
-    assert unfit.tipping == known(alone.tipping), "a certificate of other settings is none of this judge"
+    assert not_none(alone.tipping).false_pass == pytest.approx(0.25 / 0.5)
+    assert not_none(certified.tipping).false_pass == pytest.approx(0.25 / (1 - 0.3 / 0.7))
+    assert unfit.tipping == not_none(alone.tipping), "a certificate of other settings is none of this judge"
     comparison = compare(runs, certificates=[fitting])
     line = list_claims(comparison.sections[0], comparison)[1]
     assert "by its certificate passes 20 % of wrong drawings and fails 10 % of right ones) passed wrong images" in line

@@ -27,12 +27,9 @@ from formalimg.scenes.scene import Scene
 from tests.support.brute_force import atom_truth, count_truth, number_found
 
 STYLE = "photo"
-"""The style of all images here."""
 
 
 class Counted(NamedTuple):
-    """A clause, what it counts, what it needs for that, and whether it asks for objects."""
-
     clause: Clause
     weight: int
     needed: ClauseCredit
@@ -40,12 +37,9 @@ class Counted(NamedTuple):
 
 
 Counts: TypeAlias = Callable[[Counted, Scene, Mapping[str, int]], Fraction | bool]
-"""Whether a clause counts under a binding; a share of it for a count that fails."""
 
 
 class Played(NamedTuple):
-    """The quantifiers of a component, outermost first, and its clauses."""
-
     prefix: tuple[tuple[str, str], ...]
     clauses: tuple[Counted, ...]
 
@@ -55,7 +49,6 @@ class Played(NamedTuple):
 
 
 def components(formula: Formula, weights: Mapping[str, int]) -> list[Played]:
-    """What a strict formula is played over; nothing for those that would grow too large."""
     try:
         spelled = expand_strict_forall(formula)
         parts = to_prenex(spelled.formula).components
@@ -93,7 +86,6 @@ def holds(counted: Counted, scene: Scene, binding: Mapping[str, int]) -> Fractio
 
 
 def earns(counted: Counted, scene: Scene, binding: Mapping[str, int]) -> Fraction:
-    """It holds by objects of their classes, and each strict forall has an instance."""
     classes, instances = counted.needed
     if not all(any(_meets(condition, obj, scene) for obj in scene.objects) for condition in instances):
         return Fraction(0)
@@ -119,10 +111,6 @@ def _value(literal: Literal, scene: Scene, binding: Mapping[str, int]) -> Fracti
 
 
 def count_value(count: Count, positive: bool, found: int) -> Fraction:
-    """1 if this number is allowed; otherwise it and the nearest that is, the smaller over the larger.
-
-    The negation of `exactly` has two nearest, and no share.
-    """
     if count_truth(count.bound, count.number, found) is positive:
         return Fraction(1)
     if not positive and count.bound == "exactly":
@@ -153,7 +141,6 @@ def _meets(condition: InstanceCondition, obj: SceneObject, scene: Scene) -> bool
 
 
 def worth(part: Played, scene: Scene, counts: Counts, picked: tuple[int, ...] = ()) -> Fraction:
-    """What a component is worth if both players play best from here on; in a scene with objects in it."""
     if len(picked) == len(part.prefix):
         binding = dict(zip([name for _, name in part.prefix], picked, strict=True))
         return sum((counted.weight * Fraction(counts(counted, scene, binding)) for counted in part.clauses), Fraction())
@@ -162,20 +149,17 @@ def worth(part: Played, scene: Scene, counts: Counts, picked: tuple[int, ...] = 
 
 
 def share(parts: list[Played], scene: Scene, counts: Counts = holds) -> Fraction:
-    """The share of clauses that count, exactly; in a scene with objects in it."""
     total = sum(counted.weight for part in parts for counted in part.clauses)
     return Fraction(sum(worth(part, scene, counts) for part in parts), total)
 
 
 def reward(parts: list[Played], scene: Scene, passes: bool) -> Fraction:
-    """The dense reward, exactly; in a scene with objects in it."""
     if passes:
         return Fraction(1)
     return share(parts, scene, earns) if shows_something(parts, scene) else Fraction(0)
 
 
 def shows_something(parts: list[Played], scene: Scene) -> bool:
-    """Whether something that is asked for is there; also if nothing is asked for."""
     asking = [counted for part in parts for counted in part.clauses if counted.asks]
     return not asking or any(_can_be_earned(counted, scene) for counted in asking)
 
@@ -187,7 +171,6 @@ def _can_be_earned(counted: Counted, scene: Scene) -> bool:
 
 
 def best_share_of_all_bindings(parts: list[Played], scene: Scene) -> Fraction:
-    """For existential formulas there is no game: the best of all bindings."""
     total = sum(counted.weight for part in parts for counted in part.clauses)
     most = Fraction()
     for part in parts:

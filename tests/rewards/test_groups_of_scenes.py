@@ -25,7 +25,6 @@ WEIGHTS = {"relation": 3, "count": 2, "object": 5}
 
 
 def random_asked(chance: random.Random) -> Formula:
-    """A random formula, sometimes about different objects."""
     formula = random_formula(chance, chance.randint(1, 4), counts=chance.random() < 0.3)
     if chance.random() < 0.3:
         first, second = Variable("d1"), Variable("d2")
@@ -37,7 +36,6 @@ def random_asked(chance: random.Random) -> Formula:
 
 @pytest.mark.parametrize("cells", [group_game.MAX_GROUP_CELLS, 60])
 def test_random_formulas_have_the_shares_of_the_game_played_out(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
-    """Also where a group has to be cut to pieces. Empty scenes, styles, counts, `distinct` and `forall` all occur."""
     monkeypatch.setattr(group_game, "MAX_GROUP_CELLS", cells)
     played = between = 0
     number = tries(60, 500)
@@ -63,21 +61,7 @@ def test_random_formulas_have_the_shares_of_the_game_played_out(monkeypatch: pyt
     assert between > number
 
 
-def test_instructions_have_the_shares_of_their_scenes_one_by_one() -> None:
-    between = 0
-    for number, item in enumerate([item for item in load("knolling") if item.level in (4, 7, 10)][::30]):
-        chance = random.Random(number)
-        scenes = [disturbed(item.spec, chance) for _ in range(5)]
-        scenes += [Scene.of([]), Scene.of(scenes[0].objects[:1]), Scene.of(scenes[1].objects[::2])]
-        ready = prepare_formula(item.spec.formula, credit="earned")
-        found = ready.shares(scenes)
-        assert found == [ready.share(scene) for scene in scenes]
-        between += sum(0 < value < 1 for value in found if isinstance(value, float))
-    assert between > 20
-
-
 def test_most_instructions_are_scored_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not one by one, which would give the same numbers."""
     items = [item for item in load("knolling") if item.level == 10][::20]
     alone = 0
 
@@ -109,7 +93,6 @@ def test_worlds_with_numbers_too_large_for_arrays_are_read_in_sets() -> None:
 
 
 def test_the_scorer_scores_scenes_of_one_task_as_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Images of several prompts in any order, one without a readable scene: the same rewards as one by one."""
     items = [item for item in load("knolling") if item.level in (6, 9)][::90]
     chance = random.Random(3)
     pairs = [(disturbed(item.spec, chance).to_json(), item) for item in items for _ in range(4)]

@@ -7,7 +7,6 @@ import io
 import json
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,6 @@ SCORER = Scorer()
 
 
 def earns_something(item: Item[Any]) -> bool:
-    """Whether the scene of the other item has some of what this one asks for, but not all."""
     [result] = SCORER.score_all([(ITEM.spec.witness, item)])
     return 0 < (result.score or 0) < 1
 
@@ -54,8 +52,6 @@ def png(image: Image.Image) -> bytes:
 
 @dataclass
 class Tensor:
-    """As much of a tensor of torch as is touched: numpy cannot read it before it is detached and made float."""
-
     values: Any
     steps: list[str] = field(default_factory=list)
     dtype: str = "torch.bfloat16"
@@ -141,7 +137,6 @@ def test_one_flat_colour_fails_as_it_does_in_runs() -> None:
 
 
 def test_rewards_agree_with_verdicts() -> None:
-    """For images and for the scenes that are seen in them; a verdict also counts clauses that are not earned."""
     for item in [*ITEMS, WRONG]:
         seen = ground_icons(SHOWN)
         assert isinstance(seen, Grounding)
@@ -234,23 +229,6 @@ def test_rows_of_data_sets_are_tasks() -> None:
     assert SCORER.prepare(row).item == SCORER.prepare({"words": "a cat", "questions": ["Is there a cat?"]}).item
 
 
-@pytest.mark.parametrize(
-    "box",
-    [
-        np.array([100, 200, 300, 400]),
-        list(np.array([100, 200, 300, 400], "float32")),
-        tuple(np.array([100, 200, 300, 400], "int16")),
-    ],
-)
-def test_boxes_may_be_those_of_a_detector(box: Any) -> None:
-    asked = "(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))"
-    (scored,) = SCORER.score_all([({"objects": [{"label": "cup", "color": "red", "box_2d": box}]}, asked)])
-    assert scored.score == 1
-    broken = {"objects": [{"label": "cup", "color": "red", "box_2d": box[:3]}]}
-    (scored,) = SCORER.score_all([(broken, asked)])
-    assert (scored.score, scored.unscored) == (None, "not understood")
-
-
 def test_a_scene_that_does_not_tell_leaves_it_open() -> None:
     photo = {"objects": [{"label": "cup", "color": "red", "box_2d": [0, 0, 9, 9]}], "style": "photo"}
     asked = "(and (IsStyle 'photo') (exists ?x (Is ?x 'cup')))"
@@ -264,30 +242,7 @@ def test_a_scene_that_does_not_tell_leaves_it_open() -> None:
 
 
 @dataclass
-class Faulty:
-    """A grounder that cannot look."""
-
-    name: str = "test/faulty"
-    settings: dict[str, Any] = field(default_factory=dict)
-    concurrency: int = 1
-
-    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        raise ValueError("out of order")
-
-
-def test_a_grounder_that_breaks_down_gives_no_score() -> None:
-    [found] = Scorer(Faulty()).score_all([(SHOWN, ITEM)])
-    assert (found.score, found.unscored, found.reason) == (
-        None,
-        "judge failed",
-        "judge failed: ValueError: out of order",
-    )
-
-
-@dataclass
 class Watched:
-    """A grounder that notes how many look at the same time."""
-
     name: str = "test/watched"
     settings: dict[str, Any] = field(default_factory=dict)
     concurrency: int = 2
@@ -314,20 +269,6 @@ def test_no_more_look_at_a_time_than_the_grounder_takes_and_costs_are_told() -> 
     assert watched.most == 2
     assert [(scored.score, scored.cost) for scored in found] == [(1, 0.5)] * 8
     assert isinstance(SceneJudge(watched).name, str)
-
-
-def test_threads_and_running_loops_may_share_a_scorer() -> None:
-    scorer = Scorer()
-    pairs: list[Any] = [(item.spec.witness, other) for item in ITEMS for other in ITEMS] + [(SHOWN, ITEM)]
-    alone = scorer.score_all(pairs)
-
-    async def inside() -> list[RewardScore]:
-        return scorer.score_all(pairs)  # a loop is running in this thread
-
-    with ThreadPoolExecutor(4) as threads:
-        assert all(found == alone for found in threads.map(lambda _: scorer.score_all(pairs), range(4)))
-    assert asyncio.run(inside()) == alone
-    assert asyncio.run(scorer.score(pairs)) == alone
 
 
 def test_a_reward_survives_json() -> None:
@@ -379,7 +320,6 @@ def test_weights_that_would_break_a_promise_are_refused(weights: dict[str, float
 
 
 def test_a_published_text_that_is_no_formula_rewards_nothing() -> None:
-    """An empty formula holds in every image."""
     odd = Item("knolling", "7", 1, "A cup.", FormulaSpec(NO_FORMULA, unreadable="(and"))
     with pytest.raises(FormalimgError, match="nothing can be scored by item 7 of knolling: the published dsl"):
         SCORER.score_all([(SHOWN, odd)])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-
 import pytest
 
 from formalimg.errors import FormalimgError
@@ -43,16 +41,3 @@ def test_a_prompt_that_is_no_items_has_its_quoted_text_read(scorer: Scorer) -> N
 def test_what_is_no_text_is_refused(scorer: Scorer, texts: object) -> None:
     with pytest.raises(FormalimgError, match="texts"):
         scorer.score_all([(draw_text("Hello").pil, {"texts": texts})])
-
-
-def test_the_server_gives_the_same_numbers(scorer: Scorer) -> None:
-    pytest.importorskip("starlette", reason="pip install 'formalimg[web]'")
-    from tests.rewards_server.servers import visitor
-
-    image = draw_text("FOUNN", "SDEMD")
-    answer = visitor(scorer).post(
-        "/v1/score", json={"items": [WANTED], "images": [{"base64": base64.b64encode(image.data).decode()}]}
-    )
-    (result,) = answer.json()["results"]
-    assert result["score"] == pytest.approx(0.7)
-    assert result["passed"] is False

@@ -37,8 +37,6 @@ def knolling() -> list[Item[Any]]:
 
 
 class SlowGrounder:
-    """Sees nothing in any image, and takes its time."""
-
     name, concurrency = "test/slow", 100
     settings: Mapping[str, Any] = {}
 
@@ -70,7 +68,6 @@ def visitor(
 
 @contextlib.contextmanager
 def on_a_port(scorer: Scorer | None = None, limits: Limits | None = None) -> Iterator[int]:
-    """A real server; gives the port."""
     limits = limits or Limits()
     server = uvicorn.Server(
         server_config(create_reward_app(scorer or Scorer(), version="1.2.3", limits=limits), limits)
@@ -89,17 +86,14 @@ def on_a_port(scorer: Scorer | None = None, limits: Limits | None = None) -> Ite
 
 
 def connected(port: int) -> socket.socket:
-    """A connection to a server on this machine."""
     return socket.create_connection(("127.0.0.1", port), timeout=20)
 
 
 def head(length: str, path: str = "/v1/score") -> bytes:
-    """The head of a request whose length is told by this line."""
     return f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{length}\r\n\r\n".encode()
 
 
 def image_request() -> bytes:
-    """A request for an image that is not of one colour."""
     image = Image.new("RGB", (8, 8), "white")
     image.putpixel((0, 0), (0, 0, 0))
     file = io.BytesIO()
@@ -108,7 +102,6 @@ def image_request() -> bytes:
 
 
 def until_closed(connection: socket.socket) -> bytes:
-    """All that comes until the other side ends the connection."""
     read = b""
     with contextlib.suppress(ConnectionError):
         while got := connection.recv(65536):
@@ -117,7 +110,6 @@ def until_closed(connection: socket.socket) -> bytes:
 
 
 def until_there(connection: socket.socket, end: bytes) -> bytes:
-    """What comes, up to this end, over a connection that stays open."""
     read = b""
     while not read.endswith(end):
         got = connection.recv(65536)

@@ -51,8 +51,6 @@ def sent(port: int, method: str, path: str, data: object = None) -> tuple[int, A
 
 
 class FlowFactoryClient:
-    """Asks for the health once, then posts prompts and images; an error in the answer ends the training."""
-
     def __init__(self, port: int) -> None:
         self.port = port
         assert sent(port, "GET", "/health")[0] == 200
@@ -75,8 +73,6 @@ class FlowFactoryClient:
 
 
 class UniRLClient:
-    """Posts requests with their identities, and takes only finite numbers for rewards."""
-
     def __init__(self, port: int, required: list[str]) -> None:
         self.port, self.required = port, required
         status, health = sent(port, "GET", "/health")
@@ -203,11 +199,6 @@ def test_what_no_trainer_sends_is_refused_in_one_line(path: str, data: object, s
     answer = visitor(Scorer(items={"knolling": knolling()[:40]}, suites=["knolling"])).post(path, json=data)
     assert answer.status_code == 400
     assert said in answer.json()["error"]
-
-
-def test_a_server_that_is_starting_says_so_to_trainers() -> None:
-    answer = visitor().get("/health")  # its application is not started
-    assert (answer.status_code, answer.json()["status"]) == (503, "starting")
 
 
 def test_trainers_that_know_an_address_and_no_headers_send_the_token_as_password() -> None:

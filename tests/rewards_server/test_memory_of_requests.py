@@ -24,12 +24,10 @@ LENGTH = 20 * MEGABYTE
 
 
 def filled(start: str, part: str, end: str) -> bytes:
-    """JSON of 20 MB: the part again and again."""
     return (start + part * ((LENGTH - len(start) - len(end)) // len(part)) + end).encode()
 
 
 def disjunction(number: int, words: int) -> str:
-    """A formula with few words and 1,024 clauses of ten literals."""
     pairs = [f"(and (Is ?x '{'a' * words}{number}-{index}') (Is ?x 'b{index}'))" for index in range(10)]
     return f"(exists ?x (or {' '.join(pairs)}))"
 
@@ -70,12 +68,10 @@ OVERSIZED: dict[str, tuple[Callable[[], str | bytes], int]] = {
         413,
     ),
 }
-"""Requests, made when they are sent, and the status with which each is refused."""
 
 
 @contextmanager
 def served() -> Iterator[tuple[int, int]]:
-    """`formalimg serve` as a process: its port and its id."""
     command = [sys.executable, "-c", START, "--port", "0", "--processes", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
         try:

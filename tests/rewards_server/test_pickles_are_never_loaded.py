@@ -21,8 +21,6 @@ FORM = (
 
 
 class Marking:
-    """Creates a file when it is unpickled."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
 
@@ -37,7 +35,6 @@ def port() -> Iterator[int]:
 
 
 def bodies(bomb: bytes, protocol_0: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the pickle itself under every type, and wherever a request may hold bytes or a text."""
     kinds = ("application/json", "application/octet-stream", "application/x-pickle", "application/python-pickle", "")
     for kind in kinds:
         yield kind, bomb

@@ -102,20 +102,7 @@ def test_trl_gets_an_error_for_images_without_a_reward_and_rows_without_a_task()
         completion_reward_function(Scorer(suites=["knolling"]))(["…"], ["no plan"], tags=["none"])
 
 
-def test_items_are_found_by_their_prompts_where_rows_name_none() -> None:
-    item, witness = knolling()[0], knolling()[0].spec.witness
-    rewards, _ = formalimg_score()([witness], [item.prompt], [{"tag": "K=1"}])
-    scores, *_ = geneval_score()([witness], [item.prompt], [{"tag": "K=1"}], True)
-    plan = json.dumps(witness.to_json())
-    planned = completion_reward([[{"role": "user", "content": item.prompt}]], [plan], tag=["K=1"])
-    extra = {"prompt": item.prompt, "split": "train"}
-    found = asyncio.run(compute_score("formalimg", witness, "a prompt", extra))["score"]
-    assert [*rewards, *scores, *planned, found] == [1.0] * 4
-
-
 class Bomb:
-    """Runs code as soon as it is unpickled by a reader that calls what a pickle names."""
-
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return (exec, ("raise SystemExit('unpickled')",))
 

@@ -173,8 +173,6 @@ def test_making_and_judging_apart_gives_the_same_run(tmp_path: Path) -> None:
 
 
 def test_a_run_can_be_done_inside_a_running_loop(tmp_path: Path) -> None:
-    """As in a notebook."""
-
     async def cell() -> None:
         execute(order(), tmp_path / "run", NumberJudge())
         with pytest.raises(FormalimgError, match="seed"):

@@ -48,7 +48,6 @@ SEED = int(os.environ.get("FORMALIMG_SEED", "16"))
 
 @pytest.fixture(scope="module")
 def knolling(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small run of the built-in model."""
     folder = tmp_path_factory.mktemp("knolling") / "two"
     _resume(folder)
     return folder
@@ -60,7 +59,6 @@ def _config() -> RunConfig:
 
 
 def _resume(folder: Path) -> None:
-    """Begin the run of a folder, or go on with it."""
     execute(_config(), folder, open_judge("knolling"))
 
 
@@ -73,7 +71,6 @@ def _resume_or_refuse(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def concepts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small run of ConceptMix."""
     folder = tmp_path_factory.mktemp("concepts") / "one"
     concept_run(folder, 4)
     return folder
@@ -133,7 +130,6 @@ ACTIONS: list[Callable[[Path], None]] = [
 
 
 def _attack(source: Path, place: Path, harm: Callable[[Path], object], actions: list[Callable[[Path], None]]) -> None:
-    """Do harm to a copy of a run, then use it in all these ways."""
     for action in actions:
         shutil.rmtree(place, ignore_errors=True)
         folder = place / source.name

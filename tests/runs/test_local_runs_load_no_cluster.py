@@ -26,13 +26,11 @@ _MAX_MODULES = 123
 """As many as are loaded, five of them for the failures in words with which a run ends. Where more are needed, import
 what few runs need inside functions, before you raise this."""
 
-_MAX_FILES = 25
-"""The files on the main line of a run, see `tools/trace_run.py`."""
+_MAX_FILES = 25  # The files on the main line of a run, see `tools/trace_run.py`
 
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The modules that a small run on this machine has loaded at its end."""
     runs = tmp_path_factory.mktemp("runs")
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, str(runs)], capture_output=True, text=True, check=False, timeout=120

@@ -28,8 +28,6 @@ URL = "s3://bucket/place/run"
 
 
 class Bucket(memory.MemoryFileSystem):  # type: ignore[misc,name-defined]
-    """A store with one bucket that does to files on their way what it is told to."""
-
     protocol = "s3"
     store: ClassVar[dict[str, Any]] = {}
     pseudo_dirs: ClassVar[list[str]] = [""]
@@ -72,7 +70,6 @@ def bucket() -> Iterator[type[Bucket]]:
 
 
 def stored(url: str) -> dict[str, bytes]:
-    """The files of a place, by name; what begins with a dot is ours."""
     system, root = fsspec.core.url_to_fs(url)
     found = {name.rpartition("/")[2]: system.cat_file(name) for name in system.ls(root, detail=False)}
     return {name: data for name, data in found.items() if not name.startswith(".")}

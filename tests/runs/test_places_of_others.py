@@ -28,7 +28,6 @@ fsspec = pytest.importorskip("fsspec", reason="pip install 'formalimg[stores]'")
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A folder of the user, with files whose names images could have."""
     folder = tmp_path / "home"
     folder.mkdir()
     for name in ("3.png", "5.webp", "metadata.jsonl", "authorized_keys"):
@@ -41,7 +40,6 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def point_images_at(folder: Path, url: str) -> None:
-    """Do what the maker of a hostile folder does."""
     manifest = folder / "run.toml"
     lines = [line for line in manifest.read_text().splitlines() if not line.startswith("images")]
     lines.insert(lines.index("[model]"), f'images = "{url}"')

@@ -15,7 +15,7 @@ from formalimg.errors import FormalimgError
 from formalimg.stats.agreement import consistency, consistency_matrix, majority, mean_consistency
 from formalimg.stats.correlation import pearson, within_level_correlation
 from formalimg.stats.intervals import clopper_pearson
-from tests.support.values import known
+from tests.support.values import not_none
 
 ANSWERS = st.sampled_from([True, False, None])
 PAIRS = st.lists(st.tuples(ANSWERS, ANSWERS), max_size=40)
@@ -44,7 +44,7 @@ def test_consistency_by_hand() -> None:
 )
 def test_known_kappas(table: tuple[int, int, int, int], kappa: float) -> None:
     found = consistency(_table(*table)).kappa
-    assert round(known(found), 4) == kappa
+    assert round(not_none(found), 4) == kappa
 
 
 def test_without_anything_to_compare_there_is_no_figure() -> None:
@@ -80,9 +80,9 @@ def test_questions_about_one_image_are_not_independent() -> None:
     items = [name for name in range(40) for _ in range(5)]
     often, naive = consistency(pairs, items=items), consistency(pairs)
     assert often.value == once.value == 0.75
-    width = known(often.interval).high - known(often.interval).low
-    assert width == pytest.approx(known(once.interval).high - known(once.interval).low, abs=0.01)
-    assert width > 1.8 * (known(naive.interval).high - known(naive.interval).low)
+    width = not_none(often.interval).high - not_none(often.interval).low
+    assert width == pytest.approx(not_none(once.interval).high - not_none(once.interval).low, abs=0.01)
+    assert width > 1.8 * (not_none(naive.interval).high - not_none(naive.interval).low)
 
 
 @given(st.lists(st.booleans(), max_size=9))
@@ -171,7 +171,7 @@ def test_fishers_interval_holds_the_true_correlation_as_often_as_it_says() -> No
             common = chance.gauss(0, 1)
             pairs.append((common + chance.gauss(0, 0.5), common + chance.gauss(0, 0.5)))  # r = 1 / 1.25
         interval = pearson(pairs).interval
-        held.append(known(interval).low <= 0.8 <= known(interval).high)
+        held.append(not_none(interval).low <= 0.8 <= not_none(interval).high)
     assert 0.93 < mean(held) < 0.97
 
 
@@ -192,8 +192,8 @@ def test_kappa_has_an_interval_that_holds_for_few_and_for_rare() -> None:
         assert counted > 100
         assert 0.93 * counted <= held
     same = consistency(_table(10, 0, 0, 10)).kappa_interval
-    assert 0.3 < known(same).low < 0.9
-    assert known(same).high == 1
+    assert 0.3 < not_none(same).low < 0.9
+    assert not_none(same).high == 1
     assert consistency(_table(2, 0, 0, 1)).kappa_interval is None
 
 
@@ -205,7 +205,7 @@ def test_images_of_one_item_widen_the_interval_of_kappa() -> None:
     naive = consistency([pair for pair in _table(15, 5, 5, 15) for _ in range(4)]).kappa_interval
     assert once is not None
     assert often == pytest.approx(once)
-    assert known(naive).high - known(naive).low < 0.6 * (once.high - once.low)
+    assert not_none(naive).high - not_none(naive).low < 0.6 * (once.high - once.low)
 
 
 @pytest.mark.parametrize("right", [0.9, 0.99])
@@ -219,7 +219,7 @@ def test_the_mean_of_pairs_has_an_interval(right: float) -> None:
         }
         found = mean_consistency(consistency_matrix(answers), answers, answers=answers)
         assert found.interval is not None
-        assert found.interval.low <= known(found.value) <= found.interval.high
+        assert found.interval.low <= not_none(found.value) <= found.interval.high
         held += found.interval.low <= right**2 + (1 - right) ** 2 <= found.interval.high
     assert held / 120 >= 0.93
 
@@ -248,11 +248,11 @@ def test_who_knows_only_the_level_does_not_agree_within_levels() -> None:
         ]
         between.append(correlation(*zip(*means, strict=True)))
         found = within_level_correlation(pairs, levels)
-        held += known(found.interval).low <= 0 <= known(found.interval).high
+        held += not_none(found.interval).low <= 0 <= not_none(found.interval).high
     assert mean(between) > 0.9
     assert held >= 0.93 * 60
     seeing = within_level_correlation(*_levels_known(chance, 20, 0.6))
-    assert known(seeing.interval).low > 0.2
+    assert not_none(seeing.interval).low > 0.2
 
 
 def test_agreement_within_levels_by_hand() -> None:
@@ -271,8 +271,8 @@ def test_agreement_within_levels_by_hand() -> None:
 def test_perfect_agreement_within_levels_is_not_certain() -> None:
     same = within_level_correlation([(float(n % 2), float(n % 2)) for n in range(20)], [n // 10 for n in range(20)])
     assert same.value == pytest.approx(1)
-    assert 0.3 < known(same.interval).low < 0.95
-    assert known(same.interval).high == 1
+    assert 0.3 < not_none(same.interval).low < 0.95
+    assert not_none(same.interval).high == 1
 
 
 def test_images_of_one_item_widen_the_interval_within_levels() -> None:
@@ -283,4 +283,4 @@ def test_images_of_one_item_widen_the_interval_within_levels() -> None:
         [level for level in levels for _ in range(4)],
         items=[n // 4 for n in range(240)],
     ).interval
-    assert four == pytest.approx(known(once))
+    assert four == pytest.approx(not_none(once))

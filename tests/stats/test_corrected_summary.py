@@ -20,7 +20,7 @@ from formalimg.stats.observations import Observation
 from formalimg.stats.planning import allocate_labels
 from formalimg.stats.summary import generalizability, summarize
 from tests.support.sizes import tries
-from tests.support.values import known
+from tests.support.values import not_none
 
 
 def observed(level: int, passed: bool, human: bool | None, times: int, first: int = 0) -> list[LabelledObservation]:
@@ -48,10 +48,10 @@ def test_levels_are_corrected_each_by_its_own_labels() -> None:
     assert easy.estimate == pytest.approx(0.8 * 0.9 + 0.2 * 0.6)
     assert easy.raw == 0.8
     assert found.labels == 62
-    assert (known(found.generalizability).value, known(found.generalizability).low) == (1, 0)
+    assert (not_none(found.generalizability).value, not_none(found.generalizability).low) == (1, 0)
     band, overall = found.bands["Both"], found.overall
-    assert known(band).estimate == pytest.approx((easy.estimate + known(hard).estimate) / 2)
-    assert known(overall) == pytest.approx(known(band)), "there are equally many images of both levels"
+    assert not_none(band).estimate == pytest.approx((easy.estimate + not_none(hard).estimate) / 2)
+    assert not_none(overall) == pytest.approx(not_none(band)), "there are equally many images of both levels"
 
 
 def test_overall_goes_by_images_and_bands_by_levels() -> None:
@@ -61,9 +61,9 @@ def test_overall_goes_by_images_and_bands_by_levels() -> None:
     found = summarize_corrected(seen, bands={"Both": [2, 1]}, epsilon=None)
     assert found.generalizability is None
     assert found.bands["Both"] is not None
-    assert known(found.overall).estimate == pytest.approx(100 / 300)
+    assert not_none(found.overall).estimate == pytest.approx(100 / 300)
     assert found.bands["Both"].estimate == pytest.approx(0.25)
-    assert (known(found.overall).raw, found.bands["Both"].raw) == pytest.approx((200 / 300, 0.75))
+    assert (not_none(found.overall).raw, found.bands["Both"].raw) == pytest.approx((200 / 300, 0.75))
 
 
 def test_images_without_a_verdict_are_left_out_with_their_labels() -> None:
@@ -80,7 +80,7 @@ def test_levels_without_labels_have_no_rate() -> None:
     assert found.bands["Hard"] is None
     assert found.bands["None"] is None
     assert found.overall is not None, "level 1 has labels of both answers, which stand for those of level 2"
-    assert known(found.generalizability).value is None
+    assert not_none(found.generalizability).value is None
     assert summarize_corrected([], bands={}, epsilon=None).overall is None
 
 
@@ -117,9 +117,9 @@ def test_with_labels_that_all_agree_estimates_are_the_raw_ones(seen: list[tuple[
     raw = summarize((Observation(*one[:3]) for one in labelled), bands={"All": [1, 2, 3]}, epsilon=0.5, resamples=40)
     for level, rate in raw.levels.items():
         of_level = found.levels[level]
-        assert known(of_level).estimate == pytest.approx(rate.value)
-    assert known(found.overall).estimate == pytest.approx(raw.overall.value)
-    assert known(found.generalizability).value == known(raw.generalizability).value
+        assert not_none(of_level).estimate == pytest.approx(rate.value)
+    assert not_none(found.overall).estimate == pytest.approx(raw.overall.value)
+    assert not_none(found.generalizability).value == not_none(raw.generalizability).value
 
 
 def test_several_images_of_an_item_that_are_all_alike_count_once() -> None:
@@ -134,7 +134,7 @@ def test_several_images_of_an_item_that_are_all_alike_count_once() -> None:
     assert often is not None
     assert often.estimate == once.estimate
     assert (often.low, often.high) == pytest.approx((once.low, once.high), abs=0.02)
-    assert known(apart).high - known(apart).low < 0.6 * (often.high - often.low)
+    assert not_none(apart).high - not_none(apart).low < 0.6 * (often.high - often.low)
 
 
 CURVE = [0.9, 0.78, 0.6, 0.35]
@@ -150,8 +150,8 @@ def test_truths_are_covered_by_stratified_labels(labels: int, samples: int) -> N
         found = summarize_corrected(_simulated(chance, labels, samples), bands={}, epsilon=0.7)
         covered["overall"] += _holds(found.overall, fmean(CURVE))
         covered["levels"] += fmean(_holds(found.levels[level], rate) for level, rate in enumerate(CURVE, start=1))
-        low, high = known(found.generalizability).low, known(found.generalizability).high
-        covered["G"] += known(low) <= held <= known(high)
+        low, high = not_none(found.generalizability).low, not_none(found.generalizability).high
+        covered["G"] += not_none(low) <= held <= not_none(high)
     assert min(covered.values()) >= (0.88 if trials == 60 else 0.925) * trials, covered
 
 
@@ -177,7 +177,7 @@ def _simulated(chance: np.random.Generator, labels: int, samples: int) -> list[L
 
 
 def _holds(found: CorrectedRate | None, truth: float) -> bool:
-    return known(found).low <= truth <= known(found).high
+    return not_none(found).low <= truth <= not_none(found).high
 
 
 CELLS = st.dictionaries(st.tuples(st.integers(1, 4), st.booleans()), st.integers(0, 60), min_size=1)
@@ -228,7 +228,7 @@ def test_the_width_to_be_expected_is_about_that_of_the_interval() -> None:
             seen += observed(level, passed, passed, number - wrong) + observed(level, passed, not passed, wrong)
             seen += observed(level, passed, None, cells[level, passed] - number)
         found = summarize_corrected(seen, bands={}, epsilon=None).overall
-        assert plan.half_width == pytest.approx((known(found).high - known(found).low) / 2, rel=0.05)
+        assert plan.half_width == pytest.approx((not_none(found).high - not_none(found).low) / 2, rel=0.05)
         widths.append(plan.half_width)
     assert widths[1] < 0.7 * widths[0]
 

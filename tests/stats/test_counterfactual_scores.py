@@ -26,7 +26,7 @@ from formalimg.benchmarks.cfworld.scores import (
 from formalimg.errors import FormalimgError
 from formalimg.stats.observations import ScoreObservation
 from tests.support.sizes import tries
-from tests.support.values import known
+from tests.support.values import not_none
 
 TABLES = tomllib.loads((files("formalimg.benchmarks.cfworld") / "reference.toml").read_text("utf-8"))["tables"]
 ROWS = [(table["judge"], row) for table in TABLES if table["suite"] == "cf-world" for row in table["rows"]]
@@ -46,7 +46,7 @@ def test_all_56_printed_rates_follow_from_the_printed_means() -> None:
         found = {"PRR": prior_resistance(l1, l2), "RRR": reasoning_retention(l2, l3)}
         assert set(found) == set(row["ratios"])
         for name, value in found.items():
-            if round(known(value), 2) != row["ratios"][name]:
+            if round(not_none(value), 2) != row["ratios"][name]:
                 wrong.append((judge, row["model"], name))
     assert wrong == []
 
@@ -243,7 +243,7 @@ def test_rates_are_undefined_where_a_mean_is_0_or_not_there() -> None:
     nothing = [ScoreObservation(str(n), level, 0, 0.0) for n in range(9) for level in (1, 2, 3)]
     summary = summarize_scores(nothing)
     assert (summary.prr, summary.rrr) == ((None, None), (None, None))
-    assert known(summary.levels[1].interval).high > 0.2  # nine groups prove little
+    assert not_none(summary.levels[1].interval).high > 0.2  # nine groups prove little
     alone = summarize_scores([ScoreObservation("a", 2, 0, 0.4)])
     assert values(alone) == [None, None, None]
     assert summarize_scores([]).levels == {}
@@ -261,10 +261,10 @@ def test_order_does_not_matter_and_the_gate_only_takes(
     raw, gated = (summarize_scores(seen, resamples=50, missing="fail", threshold=t) for t in (None, 0.5))
     for level in (1, 2, 3):
         before, after = raw.levels[level].value, gated.levels[level].value
-        assert known(after) <= known(before) + 1e-12
+        assert not_none(after) <= not_none(before) + 1e-12
         found = summary.levels[level]
         if found.value is not None:
-            assert 0 <= known(found.interval).low <= found.value <= known(found.interval).high <= 1
+            assert 0 <= not_none(found.interval).low <= found.value <= not_none(found.interval).high <= 1
     for rate in (summary.prr, summary.rrr):
         assert rate.value is not None or rate.interval is None
         if rate.interval is not None and rate.value is not None:
@@ -296,7 +296,7 @@ def test_intervals_cover(groups: int, means: tuple[float, ...]) -> None:
         summary = summarize_scores(simulated(groups, means, chance), resamples=300)
         found = [*(mean.interval for mean in summary.levels.values()), summary.prr.interval, summary.rrr.interval]
         for number, (interval, value) in enumerate(zip(found, truth, strict=True)):
-            covered[number] += interval is None or interval.low <= known(value) <= interval.high
+            covered[number] += interval is None or interval.low <= not_none(value) <= interval.high
     assert min(covered) >= 0.9 * trials
 
 
@@ -311,5 +311,5 @@ def test_differences_are_taken_group_by_group() -> None:
     found = score_difference(seen)
     assert found.value == pytest.approx((-0.5 + 0.1) / 2)
     assert (found.groups, found.left_out) == (2, ("c", "d"))
-    assert known(found.interval).low <= -0.5 < 0.1 <= known(found.interval).high
+    assert not_none(found.interval).low <= -0.5 < 0.1 <= not_none(found.interval).high
     assert score_difference([]).value is None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import clopper_pearson, fraction_interval, mean_interval
 from tests.support.sizes import tries
-from tests.support.values import known
+from tests.support.values import not_none
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 
@@ -219,7 +219,7 @@ def test_it_holds_the_mean_and_is_no_wider_than_that_of_yes_and_no(shares: list[
 def test_what_is_not_shown_has_the_mirrored_interval(shares: list[float]) -> None:
     found, mirrored = fraction_interval(shares), fraction_interval([1 - share for share in shares])
     assert found is not None
-    assert (1 - known(mirrored).high, 1 - known(mirrored).low) == pytest.approx(found, abs=1e-9)
+    assert (1 - not_none(mirrored).high, 1 - not_none(mirrored).low) == pytest.approx(found, abs=1e-9)
 
 
 @given(SHARES, st.integers(2, 5))
@@ -238,7 +238,9 @@ def test_perfect_images_leave_a_doubt() -> None:
 def test_shares_that_differ_little_have_a_narrow_interval() -> None:
     shares = [0.5, 2 / 3, 5 / 6] * 100
     found, usual = fraction_interval(shares), mean_interval(shares)
-    assert known(found).high - known(found).low == pytest.approx(known(usual).high - known(usual).low, rel=0.1)
+    assert not_none(found).high - not_none(found).low == pytest.approx(
+        not_none(usual).high - not_none(usual).low, rel=0.1
+    )
 
 
 @pytest.mark.parametrize(("mean", "images"), [(0.8, 20), (0.95, 20), (0.995, 20), (0.995, 300)])
@@ -248,7 +250,7 @@ def test_the_truth_is_covered_near_1_and_with_few_images(mean: float, images: in
     for _ in range(trials):
         shares = (chance.binomial(6, chance.beta(mean * 2, (1 - mean) * 2, images)) / 6).tolist()
         found, usual = fraction_interval(shares), mean_interval(shares)
-        covered += known(found).low <= mean <= known(found).high
+        covered += not_none(found).low <= mean <= not_none(found).high
         normal += usual is not None and usual.low <= mean <= usual.high
     assert covered >= (0.93 if trials == 200 else 0.945) * trials
     assert normal < covered

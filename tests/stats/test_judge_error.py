@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.stats.judge_error import DRIFT_ALARM, AnchorLook, ErrorRates, drift_evidence, rogan_gladen, tipping_point
 from tests.support.sizes import tries
-from tests.support.values import known
+from tests.support.values import not_none
 
 
 @given(st.floats(0, 1), st.floats(0.55, 1), st.floats(0.5, 1))
@@ -33,7 +33,7 @@ def test_what_cannot_be_is_cut_off() -> None:
     assert rogan_gladen(0.99, 0.9, 0.8).estimate == 1
     found = rogan_gladen(0.15, 0.9, 0.8, images=100, positives=50, negatives=50)
     assert (found.estimate, found.low) == (0, 0)
-    assert 0 < known(found.high) < 0.2
+    assert 0 < not_none(found.high) < 0.2
 
 
 def test_rates_that_refute_the_assumption_leave_everything_open() -> None:
@@ -49,8 +49,8 @@ def test_the_interval_is_one(passed: int, agreed: int, denied: int, confidence: 
     found = rogan_gladen(
         passed / 50, agreed / 50, denied / 50, images=50, positives=50, negatives=50, confidence=confidence
     )
-    assert 0 <= known(found.low) <= found.estimate <= known(found.high) <= 1
-    assert known(found.low) < known(found.high)
+    assert 0 <= not_none(found.low) <= found.estimate <= not_none(found.high) <= 1
+    assert not_none(found.low) < not_none(found.high)
 
 
 def test_a_perfect_judge_measured_on_very_many_leaves_agresti_and_coulls_interval() -> None:
@@ -71,7 +71,7 @@ def test_the_truth_is_covered_if_the_judge_errs_as_it_did(rate: float, labels: i
         passed = chance.binomial(1000, rate * 0.85 + (1 - rate) * 0.2) / 1000
         agreed, denied = chance.binomial(labels, 0.85) / labels, chance.binomial(labels, 0.8) / labels
         found = rogan_gladen(passed, agreed, denied, images=1000, positives=labels, negatives=labels)
-        covered += known(found.low) <= rate <= known(found.high)
+        covered += not_none(found.low) <= rate <= not_none(found.high)
     assert covered >= (0.92 if trials == 300 else 0.935) * trials
 
 
@@ -102,13 +102,13 @@ def test_the_gap_of_false_passes_explains_the_difference(good: float, gap: float
     other = good * (1 - fails) + (1 - good) * passes
     leader = other + (1 - good) * gap
     tipping = tipping_point(leader, other, ErrorRates(passes, fails))
-    assert known(tipping).false_pass == pytest.approx(gap, abs=1e-6)
+    assert not_none(tipping).false_pass == pytest.approx(gap, abs=1e-6)
 
 
 @given(SHARES, st.floats(0.01, 1))
 def test_the_gap_of_false_fails_explains_the_difference(good: float, gap: float) -> None:
     tipping = tipping_point(good, good * (1 - gap))
-    assert known(tipping).false_fail == pytest.approx(gap, abs=1e-6)
+    assert not_none(tipping).false_fail == pytest.approx(gap, abs=1e-6)
 
 
 @given(SHARES, SHARES)
@@ -118,8 +118,8 @@ def test_no_gap_is_smaller_than_the_difference(first: float, second: float) -> N
         assert first == second
     else:
         assert tipping.false_pass is not None, "without other errors, either kind can explain it"
-        assert min(tipping.false_pass, known(tipping.false_fail)) >= abs(first - second) - 1e-12
-        assert max(tipping.false_pass, known(tipping.false_fail)) <= 1
+        assert min(tipping.false_pass, not_none(tipping.false_fail)) >= abs(first - second) - 1e-12
+        assert max(tipping.false_pass, not_none(tipping.false_fail)) <= 1
 
 
 def test_without_a_difference_or_with_a_judge_of_no_use_there_is_none() -> None:
@@ -137,8 +137,8 @@ def test_false_passes_of_both_models_make_the_gap_smaller_and_false_fails_larger
 def test_a_gap_that_cannot_be_is_none() -> None:
     """With 14 % of images wrong for the other model, to pass all of them does not explain 10 points."""
     tipping = tipping_point(0.8, 0.7, ErrorRates(0.1, 0.3))
-    assert known(tipping).false_pass is None
-    assert known(tipping).false_fail == pytest.approx(0.1)
+    assert not_none(tipping).false_pass is None
+    assert not_none(tipping).false_fail == pytest.approx(0.1)
 
 
 def _looks(rng: random.Random, chances: list[float], count: int, size: int) -> list[AnchorLook]:

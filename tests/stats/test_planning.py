@@ -36,7 +36,7 @@ from formalimg.stats.planning import (
 from formalimg.stats.variance_components import DEFAULT_SPREAD, AnswerSpread, Components
 from tests.stats.observing import clopper_pearson_margin
 from tests.support.sizes import tries
-from tests.support.values import known
+from tests.support.values import not_none
 
 
 @pytest.mark.parametrize("width", [0.02, 0.05, 0.2])
@@ -134,7 +134,7 @@ def test_the_announced_half_width_is_the_one_that_comes(labelled: dict[int, int]
         items = _items(random.Random(number), 100, labelled)
         found = estimate_corrected_difference(items, (1, 2, 3))
         assert found is not None
-        real.append((known(found.interval).high - known(found.interval).low) / 2)
+        real.append((not_none(found.interval).high - not_none(found.interval).low) / 2)
         announced.append(difference_half_width(sizes, weights, level_spreads(items), labelled))
     assert fmean(announced) == pytest.approx(fmean(real), rel=0.1)
 
@@ -188,7 +188,7 @@ def _is_significant(design: Design, judge: NDArray[np.bool_], people: NDArray[np
             for model in (people if design.labelled else judge)
         ]
         found = compare_paired(*runs)
-    return known(known(found).p) <= 0.05
+    return not_none(not_none(found).p) <= 0.05
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_a_judge_that_follows_people_saves_labels() -> None:
     needed = []
     for correlation in (0.0, 0.3, 0.6):
         design = plan_corrected_design(Goal(0.05), DEFAULT_SPREAD._replace(correlation=correlation), 2_000, 1, 1)
-        needed.append(known(design).labelled)
+        needed.append(not_none(design).labelled)
     assert needed == sorted(needed, reverse=True)
     assert needed[2] < needed[0]
 

@@ -26,7 +26,7 @@ from formalimg.stats.precision_recall import (
 )
 from formalimg.stats.ranking import kendall, rank_agreement, rank_correlations, spearman
 from formalimg.stats.reliability import cronbach_alpha, krippendorff_alpha
-from tests.support.values import known
+from tests.support.values import not_none
 
 ANSWERS = st.sampled_from([True, False, None])
 
@@ -56,7 +56,7 @@ def test_the_judge_of_formalimg() -> None:
     assert all((it.accuracy.value, it.n) == (0.805, 400) for it in possible.values())
     assert [both for both, it in possible.items() if round(it.f1.value or nan, 3) == 0.840] == [204, 205]
     interval = possible[205].f1.interval
-    assert known(interval) == pytest.approx((0.80, 0.875), abs=0.01)
+    assert not_none(interval) == pytest.approx((0.80, 0.875), abs=0.01)
     assert possible[205].accuracy.interval == pytest.approx((0.7627, 0.8427), abs=1e-4)
 
 
@@ -84,8 +84,8 @@ def test_what_is_not_defined_is_not_made_up() -> None:
 def test_all_right_is_not_certain() -> None:
     for statistic in (_of(15, 0, 0, 15).f1, _of(15, 0, 0, 15).balanced_accuracy):
         assert statistic.value == 1
-        assert 0.75 < known(statistic.interval).low < 0.95
-        assert known(statistic.interval).high == 1
+        assert 0.75 < not_none(statistic.interval).low < 0.95
+        assert not_none(statistic.interval).high == 1
 
 
 def test_who_always_says_yes_is_no_better_than_chance() -> None:
@@ -213,7 +213,7 @@ def _check(figures: Iterable[Figure]) -> None:
         if interval is not None:
             assert isfinite(interval.low)
             assert isfinite(interval.high)
-            assert interval.low - 1e-9 <= known(value) <= interval.high + 1e-9
+            assert interval.low - 1e-9 <= not_none(value) <= interval.high + 1e-9
             assert interval.high > interval.low, "no certainty from so little"
 
 
@@ -260,7 +260,7 @@ def test_counts_by_hand() -> None:
     assert found.counts == (4, 7, 7)
     assert (found.precision.value, found.recall.value) == (4 / 7, 4 / 7)
     assert found.f1.value == pytest.approx(8 / 14)
-    assert known(found.f1.interval).high - known(found.f1.interval).low > 0.9  # three images tell little
+    assert not_none(found.f1.interval).high - not_none(found.f1.interval).low > 0.9  # three images tell little
     many = detection([DetectionCounts(1, 1, 1)] * 30 + [DetectionCounts(0, 1, 1)] * 10)
     assert many.counts == (30, 40, 40)
     assert many.recall.interval == clopper_pearson(30, 40)
@@ -272,7 +272,7 @@ def test_what_is_not_defined_is_none() -> None:
     assert (nothing_found.precision.value, nothing_found.recall.value, nothing_found.f1.value) == (None, 0, 0)
     right = detection([DetectionCounts(2, 2, 2)] * 50).f1  # no mistake was seen, which does not make it certain
     assert right.value == 1
-    assert 0.9 < known(right.interval).low < known(right.interval).high == 1
+    assert 0.9 < not_none(right.interval).low < not_none(right.interval).high == 1
 
 
 def test_several_who_say_what_is_there_make_one_image() -> None:

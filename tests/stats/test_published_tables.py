@@ -17,7 +17,7 @@ from formalimg.stats.intervals import clopper_pearson, mean_interval
 from formalimg.stats.observations import Observation
 from formalimg.stats.summary import generalizability, summarize
 from tests.stats.observing import clopper_pearson_margin
-from tests.support.values import known
+from tests.support.values import not_none
 
 IMAGES_EACH = 300
 GPT, DEEPSEEK, FRACTION = "ConceptMix, Table 4", "ConceptMix, Table 10", "ConceptMix, Table 9"
@@ -45,7 +45,7 @@ def _cells(table: str) -> list[Cell]:
 def _width(points: list[int], most: int) -> float:
     """What would be printed after ± if images showed so many of their concepts."""
     interval = mean_interval([point / most for point in points])
-    return (known(interval).high - known(interval).low) / 2
+    return (not_none(interval).high - not_none(interval).low) / 2
 
 
 @pytest.mark.parametrize("table", [GPT, DEEPSEEK])
@@ -208,9 +208,9 @@ def test_table_1_follows_from_its_rates(row: Printed) -> None:
     about = suite(row.suite)
     summary = summarize(_observed(row.rates), bands=about.bands, epsilon=about.epsilon, resamples=40)
     for name, band in summary.bands.items():
-        assert abs(100 * known(band.value) - row.printed[name]) <= ROUNDING, name
+        assert abs(100 * not_none(band.value) - row.printed[name]) <= ROUNDING, name
         assert band.coverage == 1
-    assert known(summary.generalizability).value == row.printed["G"]
+    assert not_none(summary.generalizability).value == row.printed["G"]
     assert summary.overall.value == pytest.approx(summary.bands["Overall"].value)
 
 
@@ -225,8 +225,8 @@ def test_table_3_follows_from_its_rates(name: str) -> None:
     rates, overall, held = TABLE_3[name]
     summary = summarize(_observed(rates), bands={"Overall": range(1, 11)}, epsilon=0.7, resamples=40)
     value = summary.bands["Overall"].value
-    assert abs(100 * known(value) - overall) <= ROUNDING
-    assert known(summary.generalizability).value == held
+    assert abs(100 * not_none(value) - overall) <= ROUNDING
+    assert not_none(summary.generalizability).value == held
 
 
 @pytest.mark.parametrize("name", ["knolling", "natural"])

@@ -16,7 +16,7 @@ from formalimg.stats.correlation import pearson
 from formalimg.stats.intervals import student_quantile
 from formalimg.stats.ranking import kendall, rank_agreement, rank_correlations, spearman
 from tests.support.sizes import tries
-from tests.support.values import known
+from tests.support.values import not_none
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=15)
 
@@ -56,13 +56,13 @@ def test_spearman_is_pearson_of_ranks_and_knows_only_order(pairs: list[tuple[int
     if min(len(set(one)), len(set(other))) == 1:
         assert found.value is None
         return
-    assert known(found.value) == pytest.approx(correlation(_ranks(one), _ranks(other)), abs=1e-12)
+    assert not_none(found.value) == pytest.approx(correlation(_ranks(one), _ranks(other)), abs=1e-12)
     assert spearman([(first**3 / 7, second) for first, second in pairs]) == found
     turned = spearman([(first, -second) for first, second in pairs]).value
-    assert turned == pytest.approx(-known(found.value), abs=1e-12)
+    assert turned == pytest.approx(-not_none(found.value), abs=1e-12)
     wider = pearson(list(zip(_ranks(one), _ranks(other), strict=True))).interval
     if found.interval is not None:
-        assert found.interval.high - found.interval.low >= known(wider).high - known(wider).low
+        assert found.interval.high - found.interval.low >= not_none(wider).high - not_none(wider).low
 
 
 def test_the_interval_holds_the_true_rank_correlation_as_often_as_it_says() -> None:
@@ -72,7 +72,7 @@ def test_the_interval_holds_the_true_rank_correlation_as_often_as_it_says() -> N
     for _ in range(1000):
         common = [chance.gauss(0, 1) for _ in range(20)]
         interval = spearman([(it + chance.gauss(0, 0.5), it + chance.gauss(0, 0.5)) for it in common]).interval
-        held.append(known(interval).low <= truth <= known(interval).high)
+        held.append(not_none(interval).low <= truth <= not_none(interval).high)
     assert 0.925 < mean(held) < 0.975
 
 
@@ -93,7 +93,7 @@ def test_models_are_ranked_level_by_level() -> None:
     assert found.mean == pytest.approx(0.9)
     assert (found.levels, found.left_out) == (2, 2)
     assert rank_agreement({}) == ({}, None, 0, 0, None)
-    assert known(found.interval).low < 0 < 0.9 < known(found.interval).high  # four models tell little
+    assert not_none(found.interval).low < 0 < 0.9 < not_none(found.interval).high  # four models tell little
 
 
 def test_the_mean_over_levels_has_the_interval_of_one_level() -> None:
@@ -173,7 +173,9 @@ def test_images_of_one_item_are_not_taken_for_independent_ones() -> None:
     once = [(value := draw.random(), value + draw.gauss(0, 0.5)) for _ in range(60)]
     single = rank_correlations(once, items=range(60))
     five = rank_correlations([pair for pair in once for _ in range(5)], items=[n for n in range(60) for _ in range(5)])
-    width, other = (found.high - found.low for found in (known(single.kendall.interval), known(five.kendall.interval)))
+    width, other = (
+        found.high - found.low for found in (not_none(single.kendall.interval), not_none(five.kendall.interval))
+    )
     assert other == pytest.approx(width, rel=0.1)
 
 
@@ -198,5 +200,5 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     for _ in range(rounds):
         pairs, names = sample(40)
         interval = rank_correlations(pairs, items=names).kendall.interval
-        covered += known(interval).low <= known(truth) <= known(interval).high
+        covered += not_none(interval).low <= not_none(truth) <= not_none(interval).high
     assert covered / rounds >= 0.9

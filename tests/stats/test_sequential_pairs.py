@@ -23,7 +23,7 @@ from formalimg.stats.sequential_pairs import (
     look_alpha,
 )
 from tests.support.sizes import tries
-from tests.support.values import known
+from tests.support.values import not_none
 
 
 def _compare(items: int, discordant: float, won: float, draw: np.random.Generator) -> PairedResult:
@@ -43,7 +43,7 @@ def test_the_interval_covers_and_leaves_out_0_only_where_the_models_are_separate
     draw, runs, covered = np.random.default_rng(5), tries(40, 1000), 0
     for _ in range(runs):
         result = _compare(100, discordant, won, draw)
-        low, high = known(result.interval)
+        low, high = not_none(result.interval)
         covered += low <= discordant * (2 * won - 1) <= high
         assert (low > 0) == (result.decision == "better")
         assert (high < 0) == (result.decision == "worse")
@@ -86,7 +86,7 @@ def test_models_that_never_differ() -> None:
         test.look(0, 0, needs)
     result = test.result()
     assert result.decision == "hopeless"
-    assert -0.1 < known(result.interval).low < 0 < known(result.interval).high < 0.1
+    assert -0.1 < not_none(result.interval).low < 0 < not_none(result.interval).high < 0.1
 
 
 def test_items_that_cannot_be_scored_end_the_comparison_early() -> None:

@@ -20,7 +20,7 @@ from formalimg.stats.observations import Band, Observation, Rate, Summary
 from formalimg.stats.summary import generalizability, generalizability_interval, missing_bounds, summarize
 from tests.stats.observing import observations
 from tests.support.sizes import tries
-from tests.support.values import known
+from tests.support.values import not_none
 
 BANDS = {"low": [1, 2], "high": [3, 4], "all": [1, 2, 3, 4]}
 
@@ -46,7 +46,7 @@ def test_a_small_run() -> None:
     assert {name: band.value for name, band in summary.bands.items()} == pytest.approx(
         {"low": 0.8, "high": 0.3, "all": 0.55}
     )
-    assert known(summary.generalizability)[:2] == (0.7, 2)
+    assert not_none(summary.generalizability)[:2] == (0.7, 2)
     assert (summary.missing, summary.confidence) == ("exclude", 0.95)
 
 
@@ -79,7 +79,7 @@ def test_every_interval_holds_its_value(seen: list[Observation], missing: str) -
     held = summary.generalizability
     assert held is not None
     if held.value is not None:
-        assert 0 <= known(held.low) <= held.value <= known(held.high) <= 4
+        assert 0 <= not_none(held.low) <= held.value <= not_none(held.high) <= 4
 
 
 @given(observations(), st.sampled_from(["exclude", "fail"]))
@@ -144,10 +144,10 @@ def test_what_always_failed_may_still_pass_some_day_and_the_reverse() -> None:
     seen = [*_level(1, 0, 50), *_level(2, 0, 50), *_level(3, 50, 50), *_level(4, 50, 50)]
     bands = _summary(seen, resamples=2000).bands
     low, high = bands["low"].interval, bands["high"].interval
-    assert known(low).low == 0
-    assert 0.01 < known(low).high < clopper_pearson(0, 50).high
-    assert 0.01 < 1 - known(high).low < clopper_pearson(0, 50).high
-    assert known(high).high == 1
+    assert not_none(low).low == 0
+    assert 0.01 < not_none(low).high < clopper_pearson(0, 50).high
+    assert 0.01 < 1 - not_none(high).low < clopper_pearson(0, 50).high
+    assert not_none(high).high == 1
 
 
 def test_ten_of_ten_items_do_not_prove_much() -> None:
@@ -187,7 +187,9 @@ def test_levels_are_resampled_independently_of_each_other() -> None:
     seen = [each for level in range(1, 5) for each in _level(level, 100, 200)]
     bands = summarize(seen, bands={"one": [1], "four": [1, 2, 3, 4]}, epsilon=None).bands
     one, four = bands["one"].interval, bands["four"].interval
-    assert (known(four).high - known(four).low) / (known(one).high - known(one).low) == pytest.approx(0.5, abs=0.05)
+    assert (not_none(four).high - not_none(four).low) / (not_none(one).high - not_none(one).low) == pytest.approx(
+        0.5, abs=0.05
+    )
 
 
 def test_a_level_that_nobody_looked_at_leaves_the_numbers_over_it_open() -> None:
@@ -228,7 +230,7 @@ def test_an_empty_run_has_no_values() -> None:
 
 def test_seventy_of_a_hundred_hold_seventy_percent() -> None:
     summary = summarize([*_level(1, 70, 100), *_level(2, 69, 100)], bands={}, epsilon=0.7)
-    assert known(summary.generalizability).value == 1
+    assert not_none(summary.generalizability).value == 1
 
 
 @settings(max_examples=20)
@@ -390,7 +392,7 @@ def test_the_true_mean_is_covered_with_four_images_an_item_that_are_alike(labels
             label = human if (name if of_items else n) in chosen else None
             cells.setdefault((level, passed), []).append(CellScore(name, judge, label))
         corrected = estimate_cell_mean([*cells.values()])
-        held += known(corrected).low <= truth <= known(corrected).high
+        held += not_none(corrected).low <= truth <= not_none(corrected).high
     assert held / seen >= 0.93
 
 
@@ -432,14 +434,14 @@ def test_excluded_they_leave_the_rate_and_lower_the_coverage() -> None:
     summary = summarize(SEEN, bands={"first": [1]}, epsilon=0.7)
     assert summary.levels[1] == (6, 8, 10, 0.75, clopper_pearson(6, 8))
     assert summary.overall.coverage == summary.bands["first"].coverage == 0.8
-    assert known(summary.generalizability).value == 1
+    assert not_none(summary.generalizability).value == 1
 
 
 def test_counted_as_failures_they_lower_the_rate() -> None:
     summary = summarize(SEEN, bands={"first": [1]}, epsilon=0.7, missing="fail")
     assert summary.levels[1] == (6, 8, 10, 0.6, clopper_pearson(6, 10))
     assert summary.overall.coverage == summary.bands["first"].coverage == 0.8
-    assert known(summary.generalizability).value == 0
+    assert not_none(summary.generalizability).value == 0
 
 
 def test_refused_they_are_counted_in_the_message() -> None:
@@ -468,7 +470,7 @@ def test_bounds_are_the_summaries_of_the_two_extremes(seen: list[Observation]) -
         assert figures.levels == {level: rate.value for level, rate in summary.levels.items()}
         assert figures.overall == summary.overall.value
         assert figures.bands == {name: band.value for name, band in summary.bands.items()}
-        assert figures.generalizability == known(summary.generalizability).value
+        assert figures.generalizability == not_none(summary.generalizability).value
 
 
 @given(observations())

@@ -218,7 +218,7 @@ def read_boxes(text: str) -> object:
     problem = vlm.find_problem(answer, FRAME)
     if problem is not None:
         return problem
-    return vlm.resolve_objects([vlm.ClassAnswer(("cup", "pen"), answer)], FRAME, ["red"])
+    return vlm.resolve_objects([(("cup", "pen"), answer)], FRAME, ["red"])
 
 
 def read_layout_plan(text: str) -> object:

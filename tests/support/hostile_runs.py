@@ -21,8 +21,8 @@ from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
 from formalimg.runs.manifest import read_manifest, write_manifest
 from formalimg.types import Item, Part, Setting, Unscored, Verdict
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import opened, take
-from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 from tests.support.hostile_text import ALPHABET, EVERYTHING, NAMES
 
 FOLDER = "=evil` $(evil) <b evil>|'\"# \x1b[2J\u202e\u200b\n# evil"

@@ -1,4 +1,4 @@
-"""Values that a test knows to be there."""
+"""Values that are there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def known(value: T | None) -> T:
+def not_none(value: T | None) -> T:
     assert value is not None
     return value

@@ -17,8 +17,8 @@ from formalimg.models.base import Generated, ImageRequest, ImageResult
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
 from formalimg.types import Item
+from tests.human_eval.counterfactual_runs import scored_item
 from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened
-from tests.human_eval_agreement.counterfactual_runs import scored_item
 from tests.support.models import Speckles, speckled
 from tests.web.sites import HARM
 

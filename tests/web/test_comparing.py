@@ -1,18 +1,26 @@
-"""The comparison of runs: any of them is the baseline, and items are chosen by how the others fared against it."""
+"""The comparison of runs: any baseline, items chosen by how the others fared, and the claims of a report."""
 
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from starlette.testclient import TestClient
+from typer.testing import CliRunner
 
 from formalimg import load
+from formalimg.cli.commands import app
+from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study_builder import create_study
 from formalimg.judges.factory import open_judge
+from formalimg.models.python_function import CallableModel
 from formalimg.models.registry import open_image_model
 from formalimg.reports.comparison import compare
 from formalimg.runs.config import RunConfig
@@ -20,9 +28,11 @@ from formalimg.runs.execution import execute
 from formalimg.runs.plan import Selection
 from formalimg.runs.reader import open_run
 from formalimg.web.viewer.app import create_viewer_app
-from formalimg.web.viewer.site import Site
+from formalimg.web.viewer.site import RunFolder, Site
+from tests.human_eval.compared_runs import compared_run, is_right, rate_truly
+from tests.human_eval.rated_runs import opened
 from tests.support.browser import PATIENCE, needs_browser, served_at
-from tests.web.sites import visitor
+from tests.web.sites import Eye, concept_items, image, visitor
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -215,3 +225,127 @@ def test_an_item_is_followed_over_all_runs_by_date(dated: Path) -> None:
     assert guest.get("/items/knolling/nothing").status_code == 404
     assert guest.get(f"/items/knolling/{item}?run=nobody").status_code == 404
     assert guest.get("/items/nonsense/1").status_code == 422
+
+
+def _report(*words: object) -> str:
+    done = CliRunner().invoke(app, ["report", *map(str, words)], env={"COLUMNS": "400"}, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output.partition("\n")[0]
+
+
+def _compared(folder: Path, names: Sequence[str]) -> str:
+    with TestClient(create_viewer_app(Site(folder), token=None), base_url="http://127.0.0.1:8421") as visitor:
+        answer = visitor.get("/compare", params={"run": list(names)})
+    assert answer.status_code == 200
+    return unescape(answer.text)
+
+
+def _claim(page: str) -> str:
+    (claim,) = re.findall(r'<p class="claim">([^<]*)</p>', page)
+    return str(claim)
+
+
+def test_a_judge_that_favours_a_model_is_overruled_by_people(tmp_path: Path) -> None:
+    """Three of four images of ada are right, and the judge passes 60 % of the wrong images of bea."""
+    runs = [compared_run(tmp_path / "runs" / name, 160) for name in ("ada", "bea")]
+    before = _report(*runs)
+    assert before == "By test/partial, secret/ada and secret/bea cannot be told apart."
+    assert _claim(_compared(tmp_path / "runs", ("ada", "bea"))) == before
+    with opened(*runs) as opened_runs:
+        made = create_study(tmp_path / "studies" / "s", opened_runs, "likert", raters=1, per_image=1, labels=100)
+    with open_study(made.folder) as answering:
+        assert rate_truly(answering, "rater-1") == 200
+    after = _report(*runs, "--human", made.folder)
+    assert after.startswith("By people, secret/ada is ahead of secret/bea: +")
+    page = _compared(tmp_path / "runs", ("ada", "bea"))
+    assert _claim(page) == after
+    assert "by test/partial</h3>" in page, "the rates below the claim are those of the judge"
+    assert "rank by people" in page
+
+
+def test_failures_without_a_verdict_make_no_winner(tmp_path: Path) -> None:
+    """Half of the wrong images of cat have no verdict."""
+    wrong = [str(n) for n in range(400) if not is_right("cat", str(n))]
+    missing = frozenset(wrong[::2])
+    assert len(missing) > 100
+    runs = [
+        compared_run(tmp_path / name, 400, unread=missing if name == "cat" else frozenset()) for name in ("cat", "dot")
+    ]
+    claim = _report(*runs)
+    assert claim == _claim(_compared(tmp_path, ("cat", "dot")))
+    assert claim == (
+        "By test/partial, secret/cat and secret/dot cannot be told apart. Missing verdicts could overturn the "
+        "difference of secret/cat and secret/dot: none is claimed."
+    )
+
+
+@pytest.fixture(scope="module")
+def items_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run; one with three images of each item; and one whose items but for the first two ask something else."""
+    items_folder = tmp_path_factory.mktemp("same")
+    items = concept_items(6)
+    others = [*items[:2], *(replace(item, prompt="Something else.", level=7) for item in items[2:])]
+    for name, asked, samples in (("one", items, 1), ("three", items, 3), ("foreign", others, 1)):
+        model = CallableModel(image, name=f"test/{name}")
+        execute(RunConfig(asked, model, samples=samples, size=64), items_folder / name, Eye(turned=name != "one"))
+    return items_folder
+
+
+def _beside(items_folder: Path, item: str) -> list[str]:
+    page = visitor(items_folder).get("/item", params={"run": "one", "item": item}).text
+    return re.findall(r'class="beside-name">([^<]+)<', page)
+
+
+def test_all_images_of_the_same_item_stand_beside_and_no_other_item(items_folder: Path) -> None:
+    three = [f"test/three (three), image {number}" for number in range(3)]
+    assert _beside(items_folder, "item-1") == ["test/foreign (foreign)", *three]
+    assert _beside(items_folder, "item-2") == three
+
+
+def test_only_the_same_items_are_compared(items_folder: Path) -> None:
+    page = visitor(items_folder).get("/compare", params={"run": ["one", "foreign"]})
+    assert page.status_code == 200
+    *_, compared, left_out = re.findall(r">(\d+)</td>", page.text.split("Item by item")[1])[:4]
+    assert (compared, left_out) == ("2", "4")
+
+
+def test_of_several_images_it_is_told_how_many_pass(items_folder: Path) -> None:
+    page = unescape(visitor(items_folder).get("/compare", params={"run": ["one", "three"]}).text)
+    differing = page.split("Side by side")[1]
+    assert "✗</span> fail" in differing
+    assert "✓</span> 3 of 3 pass" in differing
+
+
+def test_items_that_fare_alike_do_not_differ_however_many_images_they_have(tmp_path: Path) -> None:
+    for name, samples in (("one", 1), ("three", 3)):
+        model = CallableModel(image, name=f"test/{name}")
+        execute(RunConfig(concept_items(6), model, samples=samples, size=64), tmp_path / name, Eye())
+    page = visitor(tmp_path).get("/compare", params={"run": ["one", "three"]}).text
+    assert ">0 items with verdicts" in page
+    assert "page=0" not in page
+
+
+@pytest.mark.parametrize("path", ["/items/conceptmix/item-1", "/item?run=one&item=item-1", "/run?run=one"])
+def test_the_folder_is_not_scanned_for_each_of_its_runs(
+    items_folder: Path, tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scans: list[Site] = []
+    scan = Site.runs
+
+    def counted(site: Site) -> list[RunFolder]:
+        scans.append(site)
+        return scan(site)
+
+    def count(runs: Path) -> int:
+        site = visitor(runs)
+        site.get(path)  # what is computed once
+        scans.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(Site, "runs", counted)
+            assert site.get(path).status_code == 200
+        return len(scans)
+
+    shutil.copytree(items_folder, tmp_path / "more")
+    for number in range(5):
+        shutil.copytree(items_folder / "one", tmp_path / "more" / f"one-{number}")
+    assert count(tmp_path / "more") == count(items_folder)

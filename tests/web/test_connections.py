@@ -1,17 +1,20 @@
-"""The front of all servers on real sockets: slow and idle clients, too many of them, ambiguous heads, the log."""
+"""The front of all servers on real sockets: slow clients, too many of them, ambiguous heads, bodies, the log."""
 
 from __future__ import annotations
 
 import errno
+import json
 import logging
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
+import anyio
 import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import Message
 
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.app import create_reward_app
@@ -225,3 +228,43 @@ def test_different_errors_are_all_logged() -> None:
     repeats = RepeatFilter(lambda: 0.0)
     records = [logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, text, (), None) for text in ("a", "b", "a")]
     assert [repeats.filter(record) for record in records] == [True, True, False]
+
+
+@pytest.mark.parametrize(("chunks", "taken"), [(3, 3), (40, 17)])
+def test_what_is_too_large_is_taken_before_it_is_refused_but_not_without_end(chunks: int, taken: int) -> None:
+    sent = 0
+
+    async def receive() -> Message:
+        nonlocal sent
+        sent += 1
+        return {"type": "http.request", "body": b"x" * 512, "more_body": sent < chunks}
+
+    async def ask() -> None:
+        scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"application/json")]}
+        handle = json_endpoint(lambda request, body: JSONResponse({}), max_bytes=1024)
+        await handle(Request(scope, receive))
+
+    with pytest.raises(Exception, match="too large: send no more than 1 KB"):
+        anyio.run(ask)
+    assert sent == taken
+
+
+def test_what_is_as_large_as_allowed_is_read() -> None:
+    body = json.dumps({"text": "x" * 1012}).encode()
+    assert len(body) == 1024
+    found: list[object] = []
+
+    def work(_request: Request, sent: Mapping[str, object]) -> Response:
+        found.append(sent["text"])
+        return JSONResponse({})
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def ask() -> None:
+        scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"application/json; charset=utf-8")]}
+        handle = json_endpoint(work, max_bytes=1024)
+        await handle(Request(scope, receive))
+
+    anyio.run(ask)
+    assert found == ["x" * 1012]

@@ -1,4 +1,4 @@
-"""What the pages tell, and where they lead."""
+"""What the pages tell, and where they lead: runs, images, marks, labels and observations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from PIL import Image
+from starlette.testclient import TestClient
 
+from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study_builder import create_study
 from formalimg.logic.parser import parse
 from formalimg.models.python_function import CallableModel
 from formalimg.reports.comparison import compare
@@ -21,7 +24,11 @@ from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
 from formalimg.runs.queries import ImageFilter
 from formalimg.runs.reader import open_run
-from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
+from formalimg.web.viewer.app import create_viewer_app
+from formalimg.web.viewer.site import Site
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
+from tests.human_eval.labelled_runs import lenient_run, rate_truly
+from tests.human_eval.rated_runs import opened
 from tests.web.sites import Eye, change, concept_items, concept_run, image, visitor
 
 
@@ -281,3 +288,19 @@ def test_browsers_keep_for_good_only_what_the_address_names_by_its_digest(path: 
     assert kept(found.sha256[:16])
     assert not kept("0" * 16), "the image may have been made anew since"
     assert not kept("")
+
+
+def test_a_given_study_corrects_its_run_alone(tmp_path: Path) -> None:
+    for name in ("rated", "other"):
+        lenient_run(tmp_path / "runs" / name, 40)
+    with opened(tmp_path / "runs" / "rated") as runs:
+        made = create_study(tmp_path / "elsewhere", runs, "likert", raters=1, per_image=1, per_level=5)
+    with open_study(made.folder) as study:
+        rate_truly(study, "rater-1")
+    site = Site(tmp_path / "runs", [made.folder])
+    with TestClient(create_viewer_app(site, token=None), base_url="http://127.0.0.1:8421") as visitor:
+        pages = {name: visitor.get(f"/run?run={name}").text for name in ("rated", "other")}
+    assert "<h2>Corrected by human labels</h2>" in pages["rated"]
+    assert re.search(r"all images</th>(?:<td[^>]*>.*?</td>){2}<td[^>]*>20<", pages["rated"], re.DOTALL)
+    assert "Corrected by human labels" not in pages["other"]
+    assert "without human labels: `formalimg report --human` corrects them" in pages["other"]

@@ -17,8 +17,8 @@ from formalimg.logic.parser import parse
 from formalimg.runs.queries import ImageFilter
 from formalimg.runs.reader import Judged, StoredRun, open_run
 from formalimg.types import Item, Verdict
+from tests.human_eval.counterfactual_runs import scored_item
 from tests.human_eval.rated_runs import concept_items, rated_run
-from tests.human_eval_agreement.counterfactual_runs import scored_item
 from tests.web.sites import CONCEPTS, HARM
 
 

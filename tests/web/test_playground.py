@@ -1,17 +1,28 @@
-"""What the playground answers: the library's own findings, within limits, and to nobody else's pages."""
+"""The playground: formulas, scenes and images, scores, and hostile input."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
+import hashlib
 import io
 import json
 import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from PIL import Image
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+import formalimg
 from formalimg.drawing.icon_scene import draw, layout_png
 from formalimg.judges.factory import open_judge
 from formalimg.language.equivalence import is_equivalent_as_written
@@ -24,8 +35,12 @@ from formalimg.logic.verification import verify
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.web.playground.routes import playground_routes
-from formalimg.web.playground.worker_pool import JobPool, JobTimeoutError
+from formalimg.web.playground.worker_pool import WORKER, InputTooLargeError, JobPool, JobTimeoutError, WorkersBusyError
 from formalimg.web.server import build_app
+from tests.support.browser import PATIENCE, needs_browser, served_at
+from tests.support.loopback import Loopback
+from tests.support.seeing import SeeingModel, question
+from tests.support.sizes import only_in_full, tries
 from tests.web.sites import HARM
 
 CUP_AND_FORK = "(exists ?c (exists ?f (and (Is ?c 'cup') (Has ?c 'red') (Is ?f 'fork') (LeftOf ?c ?f))))"
@@ -274,3 +289,264 @@ def test_the_page_runs_no_script_but_its_own_whatever_the_address_says(visitor: 
     assert re.findall(r"<script[^>]*src=\"([^\"]+)\"", page) == ["/static/theme.js", "/static/playground.js"]
     assert "<script>" not in page
     assert not re.search(r"\s(style|on\w+)=", page)
+
+
+CUP = "(exists ?c (Is ?c 'cup'))"
+PAIRS = " ".join("(and (Is ?x 'cup') (Has ?x 'red'))" for _ in range(10))
+MANY_CLAUSES = f"(exists ?x (or {PAIRS}))"
+"""A short formula with 1,024 clauses of ten literals."""
+
+DISTINCT_PAIRS = " ".join(f"(and (Is ?x 'a{n}') (Is ?x 'b{n}'))" for n in range(10))
+MANY_WORDS = f"(exists ?x (or {DISTINCT_PAIRS}))"
+
+VERIFIED = {"formula": CUP, "vocabulary": "knolling", "semantics": "strict", "style": None, "draws": False}
+
+
+def test_a_scene_is_counted_before_it_is_parsed(visitor: Visitor) -> None:
+    told = visitor.refusal(413, "verify", formula=CUP, scene="[" + "[]," * 4_000_000 + "0]")
+    assert told == "the scene has more than 200,000 values: verify a smaller one here"
+
+
+def test_an_object_with_endless_words_is_refused(visitor: Visitor) -> None:
+    scene = {"objects": [{"label": "x" * 2_000_000, "box_2d": [0, 0, 10, 10]}]}
+    told = visitor.refusal(413, "verify", formula=CUP, scene=json.dumps(scene))
+    assert told == "an object has more than 1000 characters of words: choose shorter ones"
+
+
+def test_very_many_clauses_are_counted_and_not_listed(visitor: Visitor) -> None:
+    reply = visitor.reply("check", formula=MANY_CLAUSES)
+    assert (reply["clauses"], reply["k"]) == (None, 1)
+    assert reply["unlisted"] == "it has 1,024 clauses: too many to be listed here"
+
+
+def test_long_formulas_have_short_words(visitor: Visitor) -> None:
+    name = "x" * 300
+    told = visitor.refusal(413, "check", formula=f"(exists ?{name} (or {PAIRS.replace('?x', f'?{name}')}))")
+    assert told == "a word of the formula has more than 200 characters: choose a shorter one"
+
+
+def test_a_result_that_is_too_large_is_not_sent() -> None:
+    pool = JobPool(1)
+    scene = {"objects": [{"label": "y" * 900, "color": "red", "box_2d": [0, 0, 10, 10]}]}
+    with pytest.raises(InputTooLargeError, match=r"the result has .* bytes, too many to be shown"):
+        pool.run("verify", 30.0, **{**VERIFIED, "formula": MANY_WORDS}, scene=json.dumps(scene))
+    found = pool.run("verify", 30.0, **VERIFIED, scene=json.dumps(RED.to_json()))
+    assert found["passed"] is True
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the memory of a process")
+def test_a_worker_that_needs_too_much_memory_says_so() -> None:
+    greedy = (
+        "from formalimg.web.playground import worker_pool as pool; pool._MAX_MEMORY = 1024**3; pool.limit_memory(); "
+    )
+    greedy += "print(pool.execute(lambda _: bytearray(2**31), {}))"
+    told = subprocess.run([sys.executable, "-c", greedy], capture_output=True, text=True, check=True, timeout=60)
+    assert "this takes too much memory here" in told.stdout
+
+
+@pytest.mark.parametrize("matter", ["verify", "check", "solve"][: tries(1, 3)])
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "(iff (exists ?x (Is ?x 'cup')) " * 190 + CUP + ")" * 190,
+        "(or " + " ".join(f"(exists ?x{n} (and (Is ?x{n} 'cup') (Has ?x{n} 'red')))" for n in range(300)) + ")",
+        "".join(f"(exists ?x{n} (forall ?y{n} (implies (Is ?y{n} 'cup') (and (LeftOf ?x{n} ?y{n}) " for n in range(9))
+        + CUP
+        + "))))" * 9,
+    ],
+    ids=["iff", "or", "alternation"],
+)
+def test_hostile_formulas_end_in_time(visitor: Visitor, matter: str, formula: str) -> None:
+    began = time.monotonic()
+    scene = {"scene": json.dumps(RED.to_json())} if matter == "verify" else {}
+    sent = json.dumps({"vocabulary": "knolling", "formula": formula, **scene})
+    answer = visitor.client.post(f"/playground/{matter}", content=sent, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (200, 413, 422), answer.text
+    assert len(answer.content) < 8 * 1024 * 1024
+    assert time.monotonic() - began < 30  # the timeouts are 8 seconds
+
+
+def test_a_formula_that_is_nested_too_deep_is_not_solved(visitor: Visitor) -> None:
+    formula = "(iff (exists ?x (Is ?x 'cup')) " * 190 + CUP + ")" * 190
+    reply = visitor.reply("solve", formula=formula)
+    assert reply == {"outcome": "unknown", "words": "the formula is nested too deep to be solved: write it flatter"}
+
+
+def _drawing(side: int) -> str:
+    """A drawing of so many pixels on each side, partly transparent."""
+    file = io.BytesIO()
+    image = draw(RED, 256).resize((side, side)).convert("RGBA")
+    image.putpixel((0, 0), (255, 255, 255, 0))
+    image.save(file, "PNG", compress_level=1)
+    return base64.b64encode(file.getvalue()).decode("ascii")
+
+
+def _memory_of_children() -> int:
+    """Megabytes that the processes take together that this one has started."""
+    total = 0
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):
+            for child in (task / "children").read_text().split():
+                if WORKER not in Path(f"/proc/{child}/cmdline").read_text():
+                    continue  # not yet: it still has the memory of this process
+                total += int(Path(f"/proc/{child}/statm").read_text().split()[1]) * 4096
+    return total // 1_000_000
+
+
+@only_in_full
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_large_images_share_the_memory_of_the_playground(record_property: Callable[[str, object], None]) -> None:
+    image = _drawing(tries(4000, 4990))
+    pool = JobPool(3, queue_timeout=60.0)
+    app = build_app(playground_routes(pool), token=None, command="formalimg view")
+    before, peak, is_over = _memory_of_children(), 0, threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not is_over.wait(0.005):
+            peak = max(peak, _memory_of_children() - before)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        with ThreadPoolExecutor(3) as visitors:
+            replies = list(visitors.map(lambda _: Visitor(app).reply("verify", formula=CUP, image=image), range(3)))
+    finally:
+        is_over.set()
+        watcher.join()
+    record_property("peak", peak)
+    assert [reply["passed"] for reply in replies] == [True] * 3
+    assert peak < 600
+
+
+def test_only_some_jobs_wait_for_a_worker_and_others_are_refused_at_once() -> None:
+    pool = JobPool(workers=0, queue_timeout=0.6)
+    waits: list[float] = []
+
+    def ask() -> None:
+        began = time.monotonic()
+        with pytest.raises(WorkersBusyError):
+            pool.run("words", 1.0)
+        waits.append(time.monotonic() - began)
+
+    threads = [threading.Thread(target=ask) for _ in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(waits) == 30
+    assert sum(wait >= 0.5 for wait in waits) == 8
+
+
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SCORING_CUP_AND_FORK = Scene.of(
+    [SceneObject("cup", Box(100, 100, 300, 300), "red"), SceneObject("fork", Box(600, 100, 660, 400), "gray")]
+)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A current folder of its own, with no judge configured anywhere."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("FORMALIMG_JUDGE", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def scoring_visitor(elsewhere: Path) -> Visitor:
+    """The worker processes start here, after the folder and the environment are as they should be."""
+    return Visitor(build_app(playground_routes(), token=None, command="formalimg view"))
+
+
+def test_without_a_chat_model_drawings_are_scored_as_by_the_command(scoring_visitor: Visitor, elsewhere: Path) -> None:
+    drawing = _png(draw(SCORING_CUP_AND_FORK, 256))
+    prompt = "A blue cup is to the left of a fork."
+    reply = scoring_visitor.reply("score", image=_base64(drawing), prompt=prompt)
+    (same,) = formalimg.score(drawing, prompt, "builtin/icons", folder=elsewhere / "run")
+    assert (reply["passed"], reply["score"], reply["reason"]) == (same.passed, same.score, same.reason)
+    assert "blue" in str(reply["reason"])
+    assert reply["parts"] == [
+        {"text": part.name, "kind": part.kind, "holds": part.score >= 1, "reason": part.reason} for part in same.parts
+    ]
+    assert (
+        scoring_visitor.reply("score", image=_base64(drawing), prompt="A red cup is left of a fork.")["passed"] is True
+    )
+    assert not list(elsewhere.glob("runs*"))
+
+
+def test_what_the_embedded_grounder_cannot_read_is_unscored_and_says_what_is_needed(scoring_visitor: Visitor) -> None:
+    shown = scoring_visitor.client.get("/playground/score").text
+    assert "No chat model is configured" in shown
+    photograph = _base64(_png(Image.effect_noise((200, 200), 80).convert("RGB")))
+    reply = scoring_visitor.reply("score", image=photograph, prompt="A red cup is to the left of a fork.")
+    assert (reply["passed"], reply["score"], reply["parts"]) == (None, None, [])
+    assert str(reply["reason"]).startswith("unscored, ")
+    assert "set FORMALIMG_JUDGE" in str(reply["advice"])
+    said = scoring_visitor.refusal(422, "score", image=photograph, prompt="Melancholy, but make it jazz")
+    assert "cannot answer questions" in said
+    assert "set FORMALIMG_JUDGE" in said
+    assert "image" in scoring_visitor.refusal(422, "score", image=_base64(b"no image"), prompt="A cup")
+    assert scoring_visitor.refusal(400, "score", image=photograph, prompt="  ") == (
+        "the prompt is empty: write what the image should show"
+    )
+    assert "no more than 2,000" in scoring_visitor.refusal(413, "score", image=photograph, prompt="x" * 2_001)
+
+
+def test_a_configured_chat_model_answers_questions_about_any_image(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    photograph = _png(Image.radial_gradient("L").convert("RGB"))
+    cup, red = "Is there a cup?", "Is the cup red?"
+    written = [question("1", cup), question("2", red, "1", category="attribute")]
+    model = SeeingModel({hashlib.sha256(photograph).hexdigest(): {cup}}, written={"A red cup on a shelf": [written]})
+    monkeypatch.setenv("OPENAI_API_KEY", "no-key-at-all-but-long-enough")
+    with Loopback(reply=model) as server:
+        own = elsewhere / "config" / "formalimg" / "formalimg.toml"
+        own.parent.mkdir(parents=True)
+        own.write_text(f'[defaults]\njudge = "openai/seeing"\njudge_options = {{ base_url = "{server.url}/v1" }}\n')
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(elsewhere / "config"))
+        scoring_visitor = Visitor(build_app(playground_routes(), token=None, command="formalimg view"))
+        assert f"Judged by openai/seeing, from {own}" in scoring_visitor.client.get("/playground/score").text
+        reply = scoring_visitor.reply("score", image=_base64(photograph), prompt="A red cup on a shelf")
+    assert (reply["passed"], reply["score"], reply["form"]) == (False, 0.5, "questions")
+    assert reply["reason"] == f"no: {red}"
+    assert reply["judge"] == "openai/seeing"
+
+
+@pytest.fixture
+def address(elsewhere: Path) -> Iterator[str]:
+    with served_at(build_app(playground_routes(), token=None, command="formalimg view")) as found:
+        yield found
+
+
+@needs_browser
+def test_an_image_is_chosen_and_scored_in_a_browser(browser: Browser, address: str) -> None:
+    complaints: list[str] = []
+    page = browser.new_page(base_url=address, viewport={"width": 390, "height": 844})
+    page.set_default_timeout(PATIENCE)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto("/playground")
+    page.get_by_role("link", name="any image, any prompt").click()
+    assert page.get_by_role("button", name="Score").is_disabled()
+    drawing = _png(draw(SCORING_CUP_AND_FORK, 256))
+    page.set_input_files("#file", {"name": f"{HARM}.png", "mimeType": "image/png", "buffer": drawing})
+    page.get_by_label("Prompt").fill("A red cup is to the right of a fork.")
+    page.locator("#score:enabled").wait_for()  # the file has been read
+    page.keyboard.press("Control+Enter")
+    page.locator("#verdict .fail").wait_for()
+    assert page.locator("#parts .pass").count() == 3
+    assert "(RightOf ?cup ?fork)" in page.locator("#parts tr", has=page.locator(".fail")).inner_text()
+    assert "fork" in page.locator("#reason").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_label("Prompt").fill(HARM)
+    assert page.locator("#parts tr").count() == 0  # what was scored before is about another prompt
+    page.get_by_role("button", name="Score").click()
+    page.locator("#error").get_by_text("set FORMALIMG_JUDGE").wait_for()
+    assert page.evaluate("typeof pwned") == "undefined"
+    page.close()
+    assert not complaints

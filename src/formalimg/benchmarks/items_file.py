@@ -37,7 +37,7 @@ class ItemRecords:
 
     def read_spec(self, number: int) -> Any:
         """Return the specification stored in a record, after checking the record if it has not been checked yet."""
-        return get_suite(self._suite).form.known_spec(self.fields(number))
+        return get_suite(self._suite).form.build_spec(self.fields(number))
 
     def is_canonical(self, number: int) -> bool:
         """Return whether a record is known to be valid and equals the output of `encode_item`."""
@@ -167,7 +167,7 @@ def decode_item(text: str, suite: str) -> Item[Any]:
 def decode_known_item(line: bytes, suite: str) -> Item[Any]:
     """Return the item in a line already verified by the digest of its file, without checking it again."""
     fields = json.loads(line)
-    spec, tags = get_suite(suite).form.known_spec(fields), tuple(fields.get("tags", ()))
+    spec, tags = get_suite(suite).form.build_spec(fields), tuple(fields.get("tags", ()))
     return Item(suite, fields["id"], fields["level"], fields["prompt"], spec, tags, fields["version"])
 
 

@@ -211,7 +211,7 @@ def instruction_digest(items: Sequence[Item[Any]]) -> str:
     """
     digest = hashlib.sha256()
     for item in in_order(items):
-        spec = get_suite(item.suite).form.asked_text(item.spec)
+        spec = get_suite(item.suite).form.canonical_text(item.spec)
         for part in (item.suite, item.version, item.id, str(item.level), item.prompt, spec):
             digest.update(part.encode())
             digest.update(b"\0")

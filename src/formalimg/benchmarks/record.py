@@ -215,8 +215,8 @@ class ItemForm(Protocol):
     def spec_in(self, record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Any | None:
         """Return the spec in the fields of a record; None, with findings, if they are not valid."""
 
-    def asked_text(self, spec: Any) -> str:
+    def canonical_text(self, spec: Any) -> str:
         """Return a spec as one text, for digests."""
 
-    def known_spec(self, fields: dict[str, Any]) -> Any:
+    def build_spec(self, fields: dict[str, Any]) -> Any:
         """Return the spec in fields that are known to be valid, without checking them."""

@@ -130,9 +130,9 @@ def agree_command(
     elif scores:
         from formalimg.human_eval.agreement.studies import human_study_text, study_table
 
-        found = compare_with_scores(runs, chosen, scores, profile)
-        write_output(form, out, lambda: human_study_text(found, form), lambda: study_table(found))
-        _draw(found, figures, formats)
+        study = compare_with_scores(runs, chosen, scores, profile)
+        write_output(form, out, lambda: human_study_text(study, form), lambda: study_table(study))
+        _draw(study, figures, formats)
     else:
         from formalimg.human_eval.agreement.studies import agreement_text, study_table
 

@@ -158,26 +158,30 @@ def annotate_command(
     from formalimg.human_eval.study import open_study
 
     resumes = study is None and len(folders) == 1 and is_study(folders[0])
-    place = folders[0] if resumes else study or _default_folder(folders, "correction" if for_correction else protocol)
+    study_folder = (
+        folders[0] if resumes else study or _default_folder(folders, "correction" if for_correction else protocol)
+    )
     runs = () if resumes else tuple(folders)
     if labels is not None and not for_correction:
         raise FormalimgError("--labels is the size of a study for correction: give --for-correction with it")
-    if more is not None and (for_correction or not is_study(place)):
+    if more is not None and (for_correction or not is_study(study_folder)):
         raise FormalimgError("--more adds images to a study that exists: name its folder, without --for-correction")
     if leave_out and not export:
         raise FormalimgError("--leave-out excludes raters from exported files: give --export DIR with it")
     if status or export:
-        _show_status(place, export, leave_out or [])
+        _show_status(study_folder, export, leave_out or [])
         return
-    shown = None if levels is None else read_levels(levels)
-    config = StudyConfig(runs, protocol, raters, per_image, shown, per_level, checks, seed, borderline or None, labels)
+    numbers = None if levels is None else read_levels(levels)
+    config = StudyConfig(
+        runs, protocol, raters, per_image, numbers, per_level, checks, seed, borderline or None, labels
+    )
     with require_web_extra("rating images"):
         from formalimg.web.annotation import serve_study
-    page = study_pages(place, max_missed, min_seconds, instructions, completion_url)
-    links = create_or_resume(place, config, page, for_correction=for_correction)
-    grow_study(place, more)
-    with open_study(place) as opened:
-        again = [it.rater for it in opened.progress()] if new_links else new_link or []
+    page = study_pages(study_folder, max_missed, min_seconds, instructions, completion_url)
+    links = create_or_resume(study_folder, config, page, for_correction=for_correction)
+    grow_study(study_folder, more)
+    with open_study(study_folder) as opened:
+        again = [progress.rater for progress in opened.progress()] if new_links else new_link or []
         links = {**links, **{rater: opened.new_link(rater) for rater in again}}
 
         if links_to is not None and not links:
@@ -189,7 +193,10 @@ def annotate_command(
             links_shown = True
             _show_links(opened, address, addresses)
             if links_to is not None:
-                _write_links(opened, addresses, links_to)
+                from formalimg.human_eval.study_export import write_recruitment
+
+                for path in write_recruitment(addresses, opened.completion_codes(), links_to):
+                    echo(path)
 
         try:
             serve_study(opened, links, host=host, port=port, open_browser=browser, on_ready=on_ready)
@@ -197,7 +204,7 @@ def annotate_command(
             if links and not links_shown:
                 raise FormalimgError(f"{error}, and --new-links: the links just created were not shown") from error
             raise
-    echo(f"{place} is stored; `formalimg annotate {place}` resumes it")
+    echo(f"{study_folder} is stored; `formalimg annotate {study_folder}` resumes it")
 
 
 def _default_folder(folders: Sequence[Path], suffix: str | None) -> Path:
@@ -216,11 +223,11 @@ def _default_folder(folders: Sequence[Path], suffix: str | None) -> Path:
 def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> None:
     manifest = study.manifest
     images = sum(run.images for run in manifest.runs)
-    shown = (
+    size = (
         f"{images:,} image{'s' * (images != 1)}, {manifest.per_image} rater{'s' * (manifest.per_image != 1)} for each"
         f"{' pair' * (manifest.protocol == 'ab')}"
     )
-    echo(f"{study.folder}: {manifest.protocol}, {shown}")
+    echo(f"{study.folder}: {manifest.protocol}, {size}")
     if manifest.rules is not None and manifest.checks:
         echo(manifest.rules.in_words())
     for rater, link in addresses.items():
@@ -228,26 +235,19 @@ def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> Non
     if addresses:
         echo("These links are shown only now: send each to one person.")
     if len(addresses) < manifest.raters:
-        who = "Other raters" if addresses else "Raters"
-        echo(f"{who} keep the links they have. Only digests are stored: --new-links creates new ones for all.")
+        subject = "Other raters" if addresses else "Raters"
+        echo(f"{subject} keep the links they have. Only digests are stored: --new-links creates new ones for all.")
     echo(f"{'progress':<10}{address}  (Ctrl+C ends it)")
 
 
-def _write_links(study: Study, addresses: Mapping[str, str], out: Path) -> None:
-    from formalimg.human_eval.study_export import write_recruitment
-
-    for path in write_recruitment(addresses, study.completion_codes(), out):
-        echo(path)
-
-
-def _show_status(place: Path, export: Path | None, leave_out: list[str]) -> None:
+def _show_status(study_folder: Path, export: Path | None, leave_out: list[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from formalimg.human_eval.records import read_study, summarize_raters
     from formalimg.human_eval.study_export import export_study
 
-    raters = summarize_raters(read_study(place))
+    raters = summarize_raters(read_study(study_folder))
     table = Table(box=None, pad_edge=False)
     table.add_column("rater")
     for head in ("finished", "of", "minutes", "checks passed"):
@@ -264,7 +264,7 @@ def _show_status(place: Path, export: Path | None, leave_out: list[str]) -> None
         )
     print_table(table)
     if export is not None:
-        written = export_study(place, export, leave_out=leave_out)
+        written = export_study(study_folder, export, leave_out=leave_out)
         for path in written.files:
             echo(path)
         if written.unfinished:

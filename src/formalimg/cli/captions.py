@@ -12,8 +12,7 @@ import typer
 from formalimg.cli.commands import argument, option
 from formalimg.cli.options import DryRun, Prompts, key_value_option, read_options
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
-from formalimg.cli.progress import progress_bar
-from formalimg.cli.streams import echo, print_data, print_table
+from formalimg.cli.streams import echo, print_data, print_table, progress_bar
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:

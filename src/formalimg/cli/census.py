@@ -33,15 +33,15 @@ def census_command(
     if figures is not None:
         from formalimg.reports.figures.charts import item_figures
 
-        every = [item for one in loaded.values() for item in one.items]
-        write_figures(item_figures(every), figures, formats, "there are no items")
-    for number, (suite, one) in enumerate(loaded.items()):
+        all_items = [item for suite_items in loaded.values() for item in suite_items.items]
+        write_figures(item_figures(all_items), figures, formats, "there are no items")
+    for number, (suite, suite_items) in enumerate(loaded.items()):
         if len(loaded) > 1:
             echo(f"\n{suite}" if number else suite)
-        show_census(suite, one.items)
-        for line in one.repairs:
+        show_census(suite, suite_items.items)
+        for line in suite_items.repairs:
             echo(line)
-        if odd := odd_lines(one.items, one.skipped):
+        if odd := odd_lines(suite_items.items, suite_items.skipped):
             echo("\nodd records, by tag:")
             for line in odd:
                 echo(f"  {line}")

@@ -6,17 +6,25 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
 from formalimg import __version__
 from formalimg.cli.commands import SECTIONS, argument, option
-from formalimg.cli.options import MAX_COUNT, MAX_SEED, DryRun, Prices, ProtocolName, key_value_option, read_options
-from formalimg.cli.price_options import GivenPrices, require_prices
-from formalimg.cli.progress import progress_bar
+from formalimg.cli.options import (
+    MAX_COUNT,
+    MAX_SEED,
+    DryRun,
+    PriceOptions,
+    Prices,
+    ProtocolName,
+    key_value_option,
+    read_options,
+    require_prices,
+)
 from formalimg.cli.run_output import print_estimated_calls
-from formalimg.cli.streams import echo, print_data
+from formalimg.cli.streams import echo, print_json, progress_bar
 from formalimg.errors import FormalimgError, OverBudgetError
 
 if TYPE_CHECKING:
@@ -26,8 +34,10 @@ if TYPE_CHECKING:
     from formalimg.judges.certificates.grounder_certificate import Certificate
     from formalimg.types import Grounder, Item, Judge
 
-_READINGS, _ANCHORS = 300, 100  # The number of scenes by default: to find objects in, and of an anchor set
-_SECONDS_PER_QUESTION = 5  # A chat model takes so long to answer about an image, roughly
+    _Result: TypeAlias = Certificate | JudgeCertificate | AnchorSet
+
+_READINGS, _ANCHORS = 300, 100  # scenes by default: to find objects in, and of an anchor set
+_SECONDS_PER_QUESTION = 5  # of a chat model, roughly
 
 
 def certify_command(
@@ -102,24 +112,28 @@ def certify_command(
     from formalimg.models.pricing import Spending  # here, so that other commands start faster
 
     _check_options(suite, protocol, anchor, looks_per, out, require)
-    prices = GivenPrices(price, {"grounder" if suite is None else "judge": [judge]})
-    given = read_options(judge_option) | prices.option("grounder" if suite is None else "judge", judge)
+    role = "grounder" if suite is None else "judge"
+    settings = read_options(judge_option) | PriceOptions(price, {role: [judge]}).option(role, judge)
     if suite is None:
-        measured = _grounder(judge, given, scenes or _READINGS, others, seed)
-    elif anchor is None:
-        measured = _judge(suite, judge, given, protocol, scenes, seed)
+        measurement = _measure_grounder(judge, settings, scenes or _READINGS, others, seed)
     else:
-        measured = _anchor(suite, judge, given, protocol, scenes or _ANCHORS, seed, anchor, looks_per)
-    require_prices(budget, [measured.party])
+        from formalimg.judges.factory import open_judge
+
+        opened = open_judge(suite, judge, settings, protocol=protocol)
+        if anchor is None:
+            measurement = _measure_judge(opened, suite, protocol, scenes, seed)
+        else:
+            measurement = _measure_anchor(opened, suite, protocol, scenes or _ANCHORS, seed, anchor, looks_per)
+    require_prices(budget, [measurement.party])
     if dry_run:
-        _print_estimate(measured)
+        _print_estimate(measurement)
         return
-    _print_expectation(measured, always=suite is not None)
+    _print_expectation(measurement, always=suite is not None)
     spending = Spending()
     spending.budget = budget
     try:
-        with progress_bar(f"certifying {measured.party.name}", measured.images) as on_progress:
-            found = measured.certify(spending=spending, on_progress=on_progress)
+        with progress_bar(f"certifying {measurement.party.name}", measurement.images) as on_progress:
+            result = measurement.certify(spending=spending, on_progress=on_progress)
     except OverBudgetError as error:
         echo(f"stopped; {error}", err=True)
         raise typer.Exit(130) from None
@@ -127,7 +141,7 @@ def certify_command(
         print_estimated_calls(spending.estimated)
     if spending.cost:
         echo(f"it cost ${spending.cost:,.2f}", err=True)
-    raise typer.Exit(_print(found, out, as_json, require))
+    raise typer.Exit(_print_result(result, out, as_json, require))
 
 
 def _check_options(
@@ -139,79 +153,72 @@ def _check_options(
     require: float | None,
 ) -> None:
     if suite is None and (anchor is not None or protocol != "default"):
-        option = "--anchor" if anchor is not None else "--protocol"
+        name = "--anchor" if anchor is not None else "--protocol"
         raise FormalimgError(
-            f"{option} applies to the verdicts of a judge: add --suite with a suite that has a drawn world"
+            f"{name} applies to the verdicts of a judge: add --suite with a suite that has a drawn world"
         )
     if anchor is None and looks_per is not None:
         raise FormalimgError("--looks-per says how many images of an anchor set are asked again: add --anchor DIR")
     if anchor is not None and (out is not None or require is not None):
-        option = "--out" if out is not None else "--require"
-        raise FormalimgError(f"{option} applies to a certificate: leave it out, or --anchor")
+        raise FormalimgError(
+            f"{'--require' if out is None else '--out'} applies to a certificate: leave it out, or --anchor"
+        )
 
 
-def _print(
-    found: Certificate | JudgeCertificate | AnchorSet, out: Path | None, as_json: bool, require: float | None
-) -> int:
+def _print_result(result: _Result, out: Path | None, as_json: bool, require: float | None) -> int:
     """Print a certificate or anchor result, write it to a file if requested, and return the exit code."""
     from formalimg._util.io import atomic_write_text
     from formalimg.judges.certificates.anchors import AnchorSet, anchor_text
 
-    text = f"{json.dumps(found.to_json(), indent=2, ensure_ascii=False)}\n"
     if out is not None:
-        echo(atomic_write_text(out, text))
+        echo(atomic_write_text(out, f"{json.dumps(result.to_json(), indent=2, ensure_ascii=False)}\n"))
     if as_json:
-        print_data(text)
+        print_json(result.to_json())
     elif out is None:
-        echo(anchor_text(found) if isinstance(found, AnchorSet) else str(found))
-    if isinstance(found, AnchorSet):
-        return int(found.evidence.alarm)
-    return int(require is not None and not found.reaches(require))
+        echo(anchor_text(result) if isinstance(result, AnchorSet) else str(result))
+    if isinstance(result, AnchorSet):
+        return int(result.evidence.alarm)
+    return int(require is not None and not result.reaches(require))
 
 
-class _Measured(NamedTuple):
+class _Measurement(NamedTuple):
     """The party to be measured, the numbers of images and questions, and the function that measures it."""
 
     party: Grounder | Judge
     images: int
     questions: Callable[[], int]
-    certify: Callable[..., Certificate | JudgeCertificate | AnchorSet]
+    certify: Callable[..., _Result]
 
 
-def _grounder(name: str, options: Mapping[str, str], scenes: int, others: int, seed: int) -> _Measured:
+def _measure_grounder(name: str, settings: Mapping[str, str], scenes: int, others: int, seed: int) -> _Measurement:
     from formalimg.drawing.icon_scene import drawable_classes
     from formalimg.judges.certificates.grounder_certificate import certify, images_to_certify
     from formalimg.judges.factory import open_grounder
 
-    grounder = open_grounder(name, options)
-    images, of_classes = images_to_certify(scenes, others), getattr(grounder, "questions", lambda classes: 0)
-    return _Measured(
-        grounder,
-        images,
-        lambda: images * of_classes(drawable_classes()),
-        partial(certify, grounder, scenes, seed, others=others),
-    )
+    grounder = open_grounder(name, settings)
+    images, questions = images_to_certify(scenes, others), getattr(grounder, "questions", lambda classes: 0)
+    run = partial(certify, grounder, scenes, seed, others=others)
+    return _Measurement(grounder, images, lambda: images * questions(drawable_classes()), run)
 
 
-def _judge(
-    suite: str, name: str, options: Mapping[str, str], protocol: ProtocolName, scenes: int | None, seed: int
-) -> _Measured:
+def _measure_judge(judge: Judge, suite: str, protocol: ProtocolName, scenes: int | None, seed: int) -> _Measurement:
     from formalimg.judges.certificates.measurement import SCENES, certify_judge, images_of, refuse_to_certify
-    from formalimg.judges.factory import open_judge
 
-    judge = open_judge(suite, name, options, protocol=protocol)
     scenes = scenes or SCENES
     refuse_to_certify(judge, scenes)
-    examples = _arranger(judge, suite, scenes, seed)
+    examples = _arrange_once(judge, suite, scenes, seed)
 
-    def certify(**more: Any) -> JudgeCertificate:
-        options = {"examples": examples(), "protocol": protocol, "made_with": __version__, **more}
-        return certify_judge(judge, suite, scenes, seed, **options)
+    def certify(**settings: Any) -> JudgeCertificate:
+        settings |= {"examples": examples(), "protocol": protocol, "made_with": __version__}
+        return certify_judge(judge, suite, scenes, seed, **settings)
 
-    return _Measured(judge, images_of(scenes), lambda: _questions(judge, _items(examples()), images_of(1)), certify)
+    def questions() -> int:
+        return _count_questions(judge, [example.item for example in examples()], images_of(1))
+
+    return _Measurement(judge, images_of(scenes), questions, certify)
 
 
-def _arranger(judge: Judge, suite: str, scenes: int, seed: int) -> Callable[[], list[FlippedScene]]:
+def _arrange_once(judge: Judge, suite: str, scenes: int, seed: int) -> Callable[[], list[FlippedScene]]:
     """Return a function that arranges the scenes on its first call and caches them."""
     from formalimg.judges.certificates.flipped_scenes import flipped_scenes
 
@@ -227,76 +234,68 @@ def _arranger(judge: Judge, suite: str, scenes: int, seed: int) -> Callable[[], 
     return arrange
 
 
-def _items(examples: Sequence[FlippedScene]) -> list[Item[Any]]:
-    return [example.item for example in examples]
-
-
-def _anchor(
+def _measure_anchor(
+    judge: Judge,
     suite: str,
-    name: str,
-    options: Mapping[str, str],
     protocol: ProtocolName,
     scenes: int,
     seed: int,
     folder: Path,
     looks_per: int | None,
-) -> _Measured:
+) -> _Measurement:
     from formalimg.judges.certificates.anchors import ANCHOR_FILE, look_again, make_anchor, read_anchor
     from formalimg.judges.certificates.flipped_scenes import drawn_items
     from formalimg.judges.certificates.measurement import refuse_to_certify
-    from formalimg.judges.factory import open_judge
 
-    judge = open_judge(suite, name, options, protocol=protocol)
     if not (folder / ANCHOR_FILE).exists():
         refuse_to_certify(judge, scenes)
-        examples = _arranger(judge, suite, scenes, seed)
+        examples = _arrange_once(judge, suite, scenes, seed)
 
-        def make(**more: Any) -> AnchorSet:
-            return make_anchor(judge, suite, folder, scenes, seed, examples=examples(), protocol=protocol, **more)
+        def make(**settings: Any) -> AnchorSet:
+            return make_anchor(judge, suite, folder, scenes, seed, examples=examples(), protocol=protocol, **settings)
 
-        return _Measured(judge, 4 * scenes, lambda: _questions(judge, _items(examples()), 4), make)
-    known = read_anchor(folder)
-    if (known.suite, known.protocol) != (suite, protocol):
+        def questions() -> int:
+            return _count_questions(judge, [example.item for example in examples()], 4)
+
+        return _Measurement(judge, 4 * scenes, questions, make)
+    anchor = read_anchor(folder)
+    if (anchor.suite, anchor.protocol) != (suite, protocol):
         raise FormalimgError(
-            f"{folder} is an anchor set of {known.suite}, protocol {known.protocol}: give these, or another folder"
+            f"{folder} is an anchor set of {anchor.suite}, protocol {anchor.protocol}: give these, or another folder"
         )
-    images = min(looks_per or len(known.images), len(known.images))
-    asked = {image.item for image in known.images}
-    items = [item for item in drawn_items(suite) if item.id in asked]
-    each = _questions(judge, items, 1) // max(1, len(items))
-    return _Measured(judge, images, lambda: images * each, partial(look_again, judge, folder, looks_per))
+    images = min(looks_per or len(anchor.images), len(anchor.images))
+    ids = {image.item for image in anchor.images}
+    items = [item for item in drawn_items(suite) if item.id in ids]
+    per_image = _count_questions(judge, items, 1) // max(1, len(items))
+    return _Measurement(judge, images, lambda: images * per_image, partial(look_again, judge, folder, looks_per))
 
 
-def _questions(judge: Judge, items: Sequence[Item[Any]], images: int) -> int:
+def _count_questions(judge: Judge, items: Sequence[Item[Any]], images: int) -> int:
     """Return the number of questions needed for the given number of images of each item."""
-    of_item = getattr(judge, "questions", None)
-    return images * sum(map(of_item, items)) if of_item else 0
+    questions = getattr(judge, "questions", None)
+    return images * sum(map(questions, items)) if questions else 0
 
 
-def _print_expectation(measured: _Measured, *, always: bool) -> None:
-    """Print the expected images, questions, cost and duration on one line.
-
-    Nothing is printed for a grounder that asks no questions, unless `always` is True.
-    """
+def _print_expectation(measurement: _Measurement, *, always: bool) -> None:
+    """Print the expected images, questions, cost and duration, unless a grounder asks no questions."""
     from formalimg.runs.prepared_run import question_cost
 
-    questions = measured.questions()
+    questions = measurement.questions()
     if not (questions or always):
         return
-    cost = question_cost(measured.party, questions)
+    cost = question_cost(measurement.party, questions)
     price = "cost unknown" if cost is None else f"about ${cost:,.2f}"
-    minutes = questions * _SECONDS_PER_QUESTION / max(1, measured.party.concurrency) / 60
+    minutes = questions * _SECONDS_PER_QUESTION / max(1, measurement.party.concurrency) / 60
     length = "under a minute" if minutes < 1 else f"about {minutes:,.0f} min"
     time = f"{length} at {_SECONDS_PER_QUESTION} s a question" if questions else "time unknown"
-    echo(f"at most {measured.images:,} images, {questions:,} questions, {price}, {time}", err=True)
+    echo(f"at most {measurement.images:,} images, {questions:,} questions, {price}, {time}", err=True)
 
 
-def _print_estimate(measured: _Measured) -> None:
-    """Print the number of images and questions and the estimated cost."""
+def _print_estimate(measurement: _Measurement) -> None:
     from formalimg.cli.run_output import dollars
     from formalimg.runs.prepared_run import question_cost
 
-    questions = measured.questions()
-    echo(f"{measured.party.name}:")
-    echo(f"  images to look at  {measured.images:>9,}")
-    echo(f"  questions to ask   {questions:>9,}  {dollars(question_cost(measured.party, questions))}")
+    questions = measurement.questions()
+    echo(f"{measurement.party.name}:")
+    echo(f"  images to look at  {measurement.images:>9,}")
+    echo(f"  questions to ask   {questions:>9,}  {dollars(question_cost(measurement.party, questions))}")

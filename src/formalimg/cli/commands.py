@@ -71,7 +71,7 @@ class GroupedCommand(TyperCommand):
             return super().parse_args(ctx, args)
         except Exception as error:
             if isinstance(message := getattr(error, "message", None), str):
-                from formalimg.cli.option_errors import value_problem  # these here, so that commands start faster
+                from formalimg.cli.options import value_problem  # these here, so that commands start faster
                 from formalimg.models.secrets import redact
 
                 message = value_problem(error) or message
@@ -148,8 +148,8 @@ class CommandEntry(NamedTuple):
         """Import and build the command."""
         if self.commands is not None:
             return _build_group(name, self, parents)
-        module, _, attribute = (self.target or f"{name}:{name}_command").partition(":")
-        target = getattr(import_module(f"formalimg.cli.{module}"), attribute)
+        module, _, attribute = self.target.partition(":")
+        target = getattr(import_module(f"formalimg.cli.{module or name}"), attribute or f"{name}_command")
         if isinstance(target, typer.Typer):
             group = typer.main.get_command(target)
             group.name = name
@@ -269,14 +269,22 @@ def configure_logging(verbosity: int) -> None:
 _EVALUATE, _RELY, _DATA, _SETUP, _MORE = "Evaluate", "Rely on it", "Data", "Set up", "Groups of commands"
 
 _FORMULA = {
-    "check": CommandEntry("Check formulas and report every problem.", "\"(exists ?x (Is ?x 'cup'))\" my.formula"),
+    "check": CommandEntry(
+        "Check formulas and report every problem.",
+        "\"(exists ?x (Is ?x 'cup'))\" my.formula",
+        target="formula",
+    ),
     "verify": CommandEntry(
-        "Verify whether a formula holds in a scene.", "--formula my.formula --scene scene.json --explain"
+        "Verify whether a formula holds in a scene.",
+        "--formula my.formula --scene scene.json --explain",
+        target="formula",
     ),
     "solve": CommandEntry(
-        "Find a scene that satisfies a formula, or prove there is none.", "--formula \"(exists ?x (Is ?x 'cup'))\""
+        "Find a scene that satisfies a formula, or prove there is none.",
+        "--formula \"(exists ?x (Is ?x 'cup'))\"",
+        target="formula",
     ),
-    "vocabulary": CommandEntry("List the classes and predicates of a suite, or its concepts.", "knolling"),
+    "vocabulary": CommandEntry("List the classes and predicates of a suite, or its concepts.", "knolling", "listings"),
     "translate": CommandEntry("Translate prompts into formulas.", "prompts.txt --to formulas --vocabulary open"),
 }
 
@@ -296,21 +304,29 @@ _ITEMS = {
 }
 
 _SHARE = {
-    "bundle": CommandEntry("Write runs to one file that can be cited and verified.", "runs/* --out results.zip"),
+    "bundle": CommandEntry(
+        "Write runs to one file that can be cited and verified.", "runs/* --out results.zip", "share"
+    ),
     "verify": CommandEntry(
         "Recompute a bundle, and report what differs and what cannot be recomputed.",
         "results.zip",
-        target="bundle:verify_bundle_command",
+        target="share:verify_bundle_command",
     ),
-    "card": CommandEntry("Write a section for a model card, with figures.", "runs/a --out card.md"),
-    "push": CommandEntry("Push a run to a dataset on the Hugging Face Hub.", "runs/a --to hf://datasets/me/my-run"),
-    "log": CommandEntry("Log runs to W&B, MLflow or TensorBoard.", "runs/* --to tensorboard"),
+    "card": CommandEntry("Write a section for a model card, with figures.", "runs/a --out card.md", "share"),
+    "push": CommandEntry(
+        "Push a run to a dataset on the Hugging Face Hub.", "runs/a --to hf://datasets/me/my-run", "share"
+    ),
+    "log": CommandEntry("Log runs to W&B, MLflow or TensorBoard.", "runs/* --to tensorboard", "share"),
 }
 
 _CF_WORLD = {
-    "diagnose": CommandEntry("Explain why a model fails on groups of factual and changed prompts.", "runs/*"),
+    "diagnose": CommandEntry(
+        "Explain why a model fails on groups of factual and changed prompts.", "runs/*", "cf_world"
+    ),
     "calibrate": CommandEntry(
-        "Find the gate threshold that agrees best with human labels.", "runs/a --labels labels.csv"
+        "Find the gate threshold that agrees best with human labels.",
+        "runs/a --labels labels.csv",
+        "cf_world",
     ),
 }
 
@@ -370,9 +386,15 @@ COMMANDS = {
         section=_DATA,
     ),
     "suites": CommandEntry(
-        "List the suites: items, levels, what judges them, and where items come from.", section=_SETUP
+        "List the suites: items, levels, what judges them, and where items come from.",
+        target="listings",
+        section=_SETUP,
     ),
-    "models": CommandEntry("List the model providers and detectors, and what is missing to use each.", section=_SETUP),
+    "models": CommandEntry(
+        "List the model providers and detectors, and what is missing to use each.",
+        target="listings",
+        section=_SETUP,
+    ),
     "doctor": CommandEntry("Check this installation.", section=_SETUP),
     "formula": CommandEntry("Check, verify, solve and translate formulas.", commands=_FORMULA, section=_MORE),
     "items": CommandEntry("Show, sample, write, review and count items.", commands=_ITEMS, section=_MORE),

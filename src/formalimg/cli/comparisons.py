@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 from formalimg.cli.commands import option
+from formalimg.cli.output import open_runs
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from formalimg.human_eval.agreement.score_agreement import HumanScoreStudy, JudgeScoreAgreement
     from formalimg.human_eval.agreement.studies import HumanStudy
     from formalimg.human_eval.agreement.vote_study import VoteStudy
-    from formalimg.runs.manifest import Identity
     from formalimg.runs.reader import StoredRun
     from formalimg.stats.agreement import ComplianceRule
     from formalimg.stats.observations import Profile
@@ -50,17 +50,17 @@ def compare_judge_pairs(
     """Yield the comparison of two judges for each run, by verdict or by score."""
     from formalimg.benchmarks.registry import suite
     from formalimg.human_eval.agreement.judge_agreement import compare_judges
+    from formalimg.human_eval.agreement.rated_images import find_judge
     from formalimg.runs.reader import open_run
 
     for folder in runs:
         with closing(open_run(folder)) as run:
-            first, second = _judge_pair(run, judges) if judges else (None, None)
-            about = suite(run.manifest.suite)
-        of_scores = about.study("judge scores")
-        if of_scores is None:
+            first, second = [find_judge(run, name) for name in judges] if judges else (None, None)
+            scores = suite(run.manifest.suite).study("judge scores")
+        if scores is None:
             yield compare_judges(folder, first, second)
         else:
-            yield of_scores.make(folder, first, second, profile=profile)
+            yield scores.make(folder, first, second, profile=profile)
 
 
 def compare_with_votes(runs: list[Path], judges: Sequence[str], votes: Path) -> list[VoteStudy]:
@@ -94,7 +94,7 @@ def compare_with_ratings(
     from formalimg.human_eval.ratings import human_ratings
     from formalimg.judges.boxes import MIN_OVERLAP
 
-    found = [
+    studies = [
         study_human_ratings(
             human_ratings(ratings, opened, exclude_inattentive, rule),
             opened,
@@ -103,15 +103,15 @@ def compare_with_ratings(
         )
         for opened in _runs_by_judge([folder.resolve() for folder in runs], judges)
     ]
-    boxes = isinstance(found[0], BoxStudy)
+    boxes = isinstance(studies[0], BoxStudy)
     if iou is not None and not boxes:
         raise FormalimgError(f"only boxes overlap, and {ratings} has none: leave --iou out")
     if judges and boxes:
         raise FormalimgError("raters corrected the boxes of one judge: name no judges")
-    return found
+    return studies
 
 
-class SaidByPeople(NamedTuple):
+class HumanRatings(NamedTuple):
     """Human ratings of runs: studies that compare them with judges, and labels for each image."""
 
     studies: list[HumanStudy]
@@ -124,28 +124,28 @@ def read_human_ratings(
     labels: list[Path],
     exclude_inattentive: float | None,
     profile: Profile,
-) -> SaidByPeople:
+) -> HumanRatings:
     """Read human ratings for a report from studies, rating files and label files."""
     if not ratings and not labels:
-        return SaidByPeople([], {})
+        return HumanRatings([], {})
     from formalimg.human_eval.agreement.image_labels import merge_labels, read_image_labels
     from formalimg.human_eval.ratings import human_labels
 
     studies: list[HumanStudy] = []
-    found: list[dict[Path, RunLabels]] = []
+    all_labels: list[dict[Path, RunLabels]] = []
     for path in ratings:
         rated = runs_of_rated_suite(runs, path)
         (studied,) = compare_with_ratings(rated, (), path, exclude_inattentive, None, profile)
         studies.append(studied)
-        found += [
+        all_labels += [
             human_labels(path, opened, exclude_inattentive, profile, studied)
             for opened in _runs_by_judge([folder.resolve() for folder in rated], ())
         ]
     for path in labels:
-        found += [
+        all_labels += [
             read_image_labels(path, opened) for opened in _runs_by_judge([folder.resolve() for folder in runs], ())
         ]
-    return SaidByPeople(studies, merge_labels(*found))
+    return HumanRatings(studies, merge_labels(*all_labels))
 
 
 def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
@@ -155,7 +155,7 @@ def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
     """
     from formalimg.runs.reader import open_run
 
-    named = _rated_runs(ratings)
+    named = _read_run_names(ratings)
     suites: dict[Path, str] = {}
     rated: set[str] = set()
     for folder in runs:
@@ -166,7 +166,7 @@ def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
     return [folder for folder in runs if suites[folder] in rated] or runs
 
 
-def _rated_runs(ratings: Path) -> set[str]:
+def _read_run_names(ratings: Path) -> set[str]:
     """Return the names of the rated runs or models in a study or table."""
     from formalimg.human_eval.manifest import read_study_manifest
 
@@ -183,19 +183,6 @@ def _rated_runs(ratings: Path) -> set[str]:
 
 def _runs_by_judge(runs: list[Path], judges: Sequence[str]) -> Iterator[list[StoredRun]]:
     """Yield the runs opened with their last judge, or once for each of the given judges."""
-    from formalimg.human_eval.agreement.rated_images import find_judge
-    from formalimg.runs.reader import open_run
-
     for name in judges or (None,):
-        with ExitStack() as stack:
-            by_judge = [stack.enter_context(closing(open_run(folder))) for folder in runs]
-            if name is not None:
-                chosen = [find_judge(run, name) for run in by_judge]
-                by_judge = [stack.enter_context(closing(open_run(*pair))) for pair in zip(runs, chosen, strict=True)]
+        with open_runs(runs, name) as by_judge:
             yield by_judge
-
-
-def _judge_pair(run: StoredRun, judges: tuple[str, str]) -> tuple[Identity, Identity]:
-    from formalimg.human_eval.agreement.rated_images import find_judge
-
-    return find_judge(run, judges[0]), find_judge(run, judges[1])

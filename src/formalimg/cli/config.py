@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,7 @@ from typing import Annotated
 import typer
 
 from formalimg.cli.commands import GroupedCommand, option
-from formalimg.cli.streams import echo, print_data
+from formalimg.cli.streams import echo, print_json
 from formalimg.errors import FormalimgError
 
 config_app = typer.Typer(
@@ -86,7 +85,7 @@ def _print_defaults(as_json: bool) -> None:
     limit = None if budget.value is None or math.isinf(budget.value) else budget.value
     grounder = defaults.grounder
     if as_json:
-        found = {
+        values = {
             "judge": None if general is None else vars(general),
             "suites": {name: vars(judge) for name, judge in special.items()},
             "grounder": None if grounder is None else vars(grounder),
@@ -94,12 +93,12 @@ def _print_defaults(as_json: bool) -> None:
             "runs": {"value": str(runs.value), "source": runs.source},
             "files": [file.path for file in defaults.files],
         }
-        print_data(f"{json.dumps(found, indent=2, ensure_ascii=False, default=dict)}\n")
+        print_json(values)
         return
     echo(f"files    {', '.join(file.path for file in defaults.files) or f'none; your own would be {user_file()}'}")
     for label, judge, world in (("judge   ", ICONS, "icons"), ("        ", DRAWN, "drawn")):
-        *others, last = (name for name in suite_names() if suite(name).world == world)
-        echo(f"{label} {judge} for builtin models on {', '.join(others)} and {last}")
+        *names, last = (name for name in suite_names() if suite(name).world == world)
+        echo(f"{label} {judge} for builtin models on {', '.join(names)} and {last}")
     echo(f"         {_without_label(general) if general else 'none'} for all others")
     for name, configured in special.items():
         echo(f"         {_without_label(configured)} for {name}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from formalimg.cli.commands import option
-from formalimg.cli.streams import echo, print_data
+from formalimg.cli.streams import echo, print_json
 
 _SIGNS = {"fine": "✓", "broken": "✗", "absent": "–"}
 
@@ -30,7 +29,7 @@ def doctor_command(
         if not as_json:
             echo(f"{_SIGNS[finding.state]} {finding.name:<18} {finding.detail}")
     if as_json:
-        print_data(f"{json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False)}\n")
+        print_json([finding._asdict() for finding in findings])
     broken = [finding.name for finding in findings if finding.state == "broken"]
     if broken and not as_json:
         echo(f"\nbroken: {', '.join(broken)}. Do not trust any number of this installation.", err=True)

@@ -50,7 +50,7 @@ def run_checks() -> Iterator[DoctorCheck]:
     """Yield the results of all checks of this installation."""
     yield DoctorCheck("python", "fine", f"{platform.python_version()} on {sys.platform}, {os.cpu_count()} cores")
     yield from _packages()
-    yield _run_check("known answers", _known_answers)
+    yield _run_check("known answers", _verdicts)
     yield _run_check("suites", _suites)
     yield _run_check("statistics", _statistics)
     yield from _providers()
@@ -69,7 +69,7 @@ def _run_check(name: str, check: Callable[[], str]) -> DoctorCheck:
         return DoctorCheck(name, "broken", f"{type(error).__name__}: {error}")
 
 
-def _known_answers() -> str:
+def _verdicts() -> str:
     answers = check_known_answers(open_judge("knolling"))
     wrong = [answer for answer in answers if not answer.right]
     if wrong:
@@ -126,12 +126,12 @@ class KnownAnswer(NamedTuple):
 
 def check_known_answers(judge: Judge) -> list[KnownAnswer]:
     """Draw, store and judge the known scenes, and return the expected and actual verdicts."""
-    known = tomllib.loads((files("formalimg.cli") / "known_answers.toml").read_text(encoding="utf-8"))["answer"]
+    entries = tomllib.loads((files("formalimg.cli") / "known_answers.toml").read_text(encoding="utf-8"))["answer"]
     items = [
         Item[object]("knolling", str(number), 1, entry["asks"], FormulaSpec.of(parse(entry["formula"])))
-        for number, entry in enumerate(known)
+        for number, entry in enumerate(entries)
     ]
-    images = {entry["asks"]: _image(entry) for entry in known}
+    images = {entry["asks"]: _image(entry) for entry in entries}
     with tempfile.TemporaryDirectory(prefix="formalimg-doctor-") as folder:
         path = Path(folder) / "run"
         execute(RunConfig(items, CallableModel(images.__getitem__, name="doctor/known-answers")), path, judge)
@@ -139,7 +139,7 @@ def check_known_answers(judge: Judge) -> list[KnownAnswer]:
             judged = list(run.judged())
     return [
         KnownAnswer(entry["asks"], _format_outcome(entry["expected"], entry.get("failing", [])), _outcome(result))
-        for entry, result in zip(known, judged, strict=True)
+        for entry, result in zip(entries, judged, strict=True)
     ]
 
 

@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from formalimg.benchmarks.registry import suite_names
 from formalimg.cli.commands import argument, option
@@ -15,13 +15,17 @@ from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.benchmarks.conditions import StyleText
     from formalimg.benchmarks.export.prompts import PromptFormat
     from formalimg.benchmarks.export.splits import SplitBy, Trainer
+    from formalimg.types import Item
+
+
+StyleName: TypeAlias = Literal["auto", "long", "short", "none"]
+_FORMATS: Mapping[str, PromptFormat] = {"txt": "txt", "jsonl": "jsonl", "csv": "csv"}
 
 
 def export_command(
-    what: Annotated[str, argument("SUITE|RUN", "A suite, or a run folder.")],
+    source: Annotated[str, argument("SUITE|RUN", "A suite, or a run folder.")],
     out: Annotated[
         Path | None,
         option(
@@ -46,7 +50,7 @@ def export_command(
         option("--format", "Prompts: form of the file. Default: by its ending, or else jsonl."),
     ] = None,
     style: Annotated[
-        Literal["auto", "long", "short", "none"],
+        StyleName,
         option(
             "Prompts: style text in front. auto: long where the suite has one; none for a trainer, whose text "
             "encoder may read few words."
@@ -107,122 +111,112 @@ def export_command(
         "--per-level": per_level,
         "--samples": samples > 1,
     }
-    if what in suite_names() and trainer is not None:
+    selection = _ItemSelection(source, items, levels, per_level, samples)
+    if source in suite_names() and trainer is not None:
         _refuse(
             "files for a trainer",
             {**of_suites, "--items": None, "--prompts-only": prompts_only, "--format": form, "--name": name}
             | {"--judge": judge, "--samples": samples > 1},
         )
-        chosen = Selected(levels, per_level, samples)
-        _export_for_trainer(what, _required(out), trainer, split or "formula", items, style, chosen)
+        _export_for_trainer(selection, _require_out(out), trainer, split or "formula", style)
     elif split is not None:
         raise FormalimgError("--split is for train and test files: add --trainer")
-    elif what in suite_names() and prompts_only:
+    elif source in suite_names() and prompts_only:
         _refuse("prompts", {**of_suites, "--items": None, "--name": name, "--judge": judge})
-        _export_prompts(what, out, items, form, style, Selected(levels, per_level, samples))
-    elif what in suite_names():
+        _export_prompts(selection, out, form, style)
+    elif source in suite_names():
         _refuse("a suite", {"--name": name, "--judge": judge})
         _refuse("a suite without --prompts-only", of_prompts)
-        _export_suite(what, _required(out), items, published, (licence, creator, made, url, date))
-    elif Path(what).is_dir():
+        _export_suite(source, _require_out(out), items, published, (licence, creator, made, url, date))
+    elif Path(source).is_dir():
         _refuse("a run", of_suites | of_prompts | {"--trainer": trainer})
-        _export_run(Path(what), _required(out), name, judge)
+        _export_run(Path(source), _require_out(out), name, judge)
     else:
         raise FormalimgError(
-            f"{what} is neither a suite nor a run folder: check the path, or name one of {', '.join(suite_names())}"
+            f"{source} is neither a suite nor a run folder: check the path, or name one of {', '.join(suite_names())}"
         )
 
 
-def _required(out: Path | None) -> Path:
+def _require_out(out: Path | None) -> Path:
     if out is None:
         raise FormalimgError("say where to export to: add --out DIR")
     return out
 
 
-_FORMATS: Mapping[str, PromptFormat] = {"txt": "txt", "jsonl": "jsonl", "csv": "csv"}
+class _ItemSelection(NamedTuple):
+    """The images selected from a suite by `--items`, `--levels`, `--per-level` and `--samples`."""
 
-
-class Selected(NamedTuple):
-    """The images selected from a suite by `--levels`, `--per-level` and `--samples`."""
-
+    suite: str
+    items: Path | None
     levels: str | None
     per_level: int | None
     samples: int
 
+    def load(self) -> list[Item[Any]]:
+        from formalimg.benchmarks.loader import load
+        from formalimg.runs.plan import Selection
 
-def _export_prompts(
-    name: str,
-    out: Path | None,
-    items: Path | None,
-    form: PromptFormat | None,
-    style: Literal["auto", "long", "short", "none"],
-    selected: Selected,
-) -> None:
+        levels = None if self.levels is None else read_levels(self.levels)
+        return list(Selection(levels, self.per_level).of(load(self.suite, self.items)).values())
+
+    def arguments(self) -> str:
+        """Return the selection as arguments of `formalimg run`."""
+        arguments = [self.suite]
+        arguments += ["--items", str(self.items)] if self.items else []
+        arguments += ["--levels", self.levels] if self.levels else []
+        arguments += ["--per-level", str(self.per_level)] if self.per_level else []
+        arguments += ["--samples", str(self.samples)] if self.samples > 1 else []
+        return shlex.join(arguments)
+
+
+def _write_new(texts: Mapping[Path, str]) -> None:
+    """Write files unless one of them exists with different content."""
     from formalimg._util.io import atomic_write_text, read_text
-    from formalimg.benchmarks.export.prompts import format_prompts, prompt_rows
-    from formalimg.benchmarks.loader import load
-    from formalimg.reports.tables.format import count_noun
-    from formalimg.runs.plan import Selection
 
-    levels = None if selected.levels is None else read_levels(selected.levels)
-    chosen = Selection(levels, selected.per_level).of(load(name, items))
-    rows = list(prompt_rows(list(chosen.values()), style=style, samples=selected.samples))
-    ending = "" if out is None else out.suffix.lower().removeprefix(".")
-    text = format_prompts(rows, form or _FORMATS.get(ending, "jsonl"))
+    for path, text in texts.items():
+        if path.exists() and read_text(path) != text:
+            raise FormalimgError(f"{path} exists with different content: choose another --out")
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write_text(path, text)
+
+
+def _export_prompts(selection: _ItemSelection, out: Path | None, form: PromptFormat | None, style: StyleName) -> None:
+    from formalimg.benchmarks.export.prompts import format_prompts, prompt_rows
+    from formalimg.reports.tables.format import count_noun
+
+    rows = list(prompt_rows(selection.load(), style=style, samples=selection.samples))
+    suffix = "" if out is None else out.suffix.lower().removeprefix(".")
+    text = format_prompts(rows, form or _FORMATS.get(suffix, "jsonl"))
     if out is None:
         print_data(text)
         return
     if out.is_dir():
         raise FormalimgError(f"{out} is a folder: name a file for the prompts, as in {out / 'prompts.jsonl'}")
-    if out.exists() and read_text(out) != text:
-        raise FormalimgError(f"{out} is there already, and holds something else: choose another name")
-    atomic_write_text(out, text)
-    again = [name, *(["--items", str(items)] if items else [])]
-    again += ["--levels", selected.levels] if selected.levels else []
-    again += ["--per-level", str(selected.per_level)] if selected.per_level else []
-    again += ["--samples", str(selected.samples)] if selected.samples > 1 else []
+    _write_new({out: text})
     echo(f"{count_noun(len(rows), 'prompt')} in {out}: put an image for each into one folder, under its name in `file`")
-    echo(f"then judge them with: formalimg run {shlex.join(again)} --model folder/DIR --judge JUDGE")
+    echo(f"then judge them with: formalimg run {selection.arguments()} --model folder/DIR --judge JUDGE")
 
 
-def _export_for_trainer(
-    name: str,
-    out: Path,
-    trainer: Trainer,
-    by: SplitBy,
-    items: Path | None,
-    style: Literal["auto", "long", "short", "none"],
-    selected: Selected,
-) -> None:
-    from formalimg._util.io import atomic_write_text, read_text
+def _export_for_trainer(selection: _ItemSelection, out: Path, trainer: Trainer, by: SplitBy, style: StyleName) -> None:
     from formalimg.benchmarks.export.splits import can_be_scored, split_items, trainer_files
-    from formalimg.benchmarks.loader import load
     from formalimg.benchmarks.registry import suite
     from formalimg.reports.tables.format import count_noun
-    from formalimg.runs.plan import Selection
 
-    levels = None if selected.levels is None else read_levels(selected.levels)
-    chosen = list(Selection(levels, selected.per_level).of(load(name, items)).values())
-    scored = [item for item in chosen if can_be_scored(item)]
+    items = selection.load()
+    scored = [item for item in items if can_be_scored(item)]
     split = split_items(scored, by)
-    text_style: StyleText = "none" if style == "auto" else style
-    texts = trainer_files(split, trainer, text_style)
-    for file, text in texts.items():
-        if (out / file).exists() and read_text(out / file) != text:
-            raise FormalimgError(f"{out / file} is there already, and holds something else: choose another folder")
-    out.mkdir(parents=True, exist_ok=True)
-    for file, text in texts.items():
-        atomic_write_text(out / file, text)
+    texts = trainer_files(split, trainer, "none" if style == "auto" else style)
+    _write_new({out / file: text for file, text in texts.items()})
     sides = f"{count_noun(len(split.train), 'item')} to train on and {len(split.test):,} to test with"
     echo(f"{sides} in {out}: {', '.join(texts)}")
     if split.left_out:
         shared = {"class-pair": "pairs of classes", "relation": "relations"}.get(by, "formulas")
         echo(f"{len(split.left_out):,} of {len(scored):,} left out: they have {shared} of both sides")
-    if len(scored) < len(chosen):
-        echo(f"{len(chosen) - len(scored):,} left out: nothing can be scored by them")
-    level = suite(name).level
-    counted = Counter(item.level for item in split.test)
-    echo(f"test items by {level}: {', '.join(f'{each}: {count:,}' for each, count in sorted(counted.items()))}")
+    if len(scored) < len(items):
+        echo(f"{len(items) - len(scored):,} left out: nothing can be scored by them")
+    counts = sorted(Counter(item.level for item in split.test).items())
+    echo(f"test items by {suite(selection.suite).level}: {', '.join(f'{level}: {n:,}' for level, n in counts)}")
 
 
 def _export_suite(
@@ -249,15 +243,17 @@ def _export_run(run: Path, out: Path, name: str | None, judge: str | None) -> No
         done = export_run(opened, out, called)
         chosen, judges = opened.manifest.judge, opened.judges()
     if chosen is not None and len(judges) > 1:
-        others = join_names([f"{number} {each.name}" for number, each in enumerate(judges, 1) if each != chosen])
-        echo(f"verdicts of {chosen.name}; the run has others, see --judge: {others}")
+        names = join_names(
+            [f"{number} {identity.name}" for number, identity in enumerate(judges, 1) if identity != chosen]
+        )
+        echo(f"verdicts of {chosen.name}; the run has others, see --judge: {names}")
     echo(f"{done.images:,} images in {done.folder}, {done.scored:,} with scores")
     for reason, count in sorted(done.without.items()):
         echo(f"{count:,} without scores: {reason}")
 
 
-def _refuse(what: str, options: Mapping[str, object]) -> None:
+def _refuse(target: str, options: Mapping[str, object]) -> None:
     """Raise an error if an option of a different kind of export is set."""
     unsupported = [option for option, value in options.items() if value]
     if unsupported:
-        raise FormalimgError(f"an export of {what} has no {unsupported[0]}: leave it out")
+        raise FormalimgError(f"an export of {target} has no {unsupported[0]}: leave it out")

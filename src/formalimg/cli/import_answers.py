@@ -65,7 +65,7 @@ def import_answers_command(
         read_answers,
     )
 
-    found = import_answers(
+    result = import_answers(
         read_answers(file),
         load(suite, items),
         out,
@@ -77,11 +77,11 @@ def import_answers_command(
         other_answers=other_answers,
         made_with=f"formalimg {__version__}",
     )
-    for note in found.notes:
+    for note in result.notes:
         echo(note, err=True)
-    for run in found.runs:
+    for run in result.runs:
         echo(f"{run.folder}: {run.model}, {run.images:,} image{'s' * (run.images != 1)}, {run.scored:,} scored")
-    folders = found.runs[0].folder if len(found.runs) == 1 else out / "*"
+    folders = result.runs[0].folder if len(result.runs) == 1 else out / "*"
     echo(f"`formalimg report {folders}` compares them; there are no images to show", err=True)
 
 
@@ -109,12 +109,12 @@ def import_ratings_command(
 
     with ExitStack() as stack:
         opened = [stack.enter_context(closing(open_run(run))) for run in runs]
-        found = import_ratings(
+        result = import_ratings(
             read_ratings(file), opened, out, images=images, seed=seed, made_with=f"formalimg {__version__}"
         )
-    for note in found.notes:
+    for note in result.notes:
         echo(note, err=True)
-    echo(f"{found.place}: {found.images:,} images, {found.ratings:,} ratings by {found.raters:,} raters")
+    echo(f"{result.place}: {result.images:,} images, {result.ratings:,} ratings by {result.raters:,} raters")
 
 
 @import_app.command("rubrics", cls=GroupedCommand, short_help="Make runs of ratings by several criteria.")
@@ -152,11 +152,11 @@ def import_rubrics_command(
 
     names = [name for name in (part.strip() for part in criteria.split(",")) if name]
     made_with = f"formalimg {__version__}"
-    found = import_rubrics(
+    result = import_rubrics(
         read_rubrics(file, names), read_prompt_items(items), out, images=images, together=together, made_with=made_with
     )
-    for note in found.notes:
+    for note in result.notes:
         echo(note, err=True)
-    for run in found.runs:
+    for run in result.runs:
         echo(f"{run.folder}: {run.model}, {run.images:,} image{'s' * (run.images != 1)}, {run.scored:,} scored")
-    echo(f"`formalimg agree {found.runs[0].folder} --judges 1 2` compares two judges", err=True)
+    echo(f"`formalimg agree {result.runs[0].folder} --judges 1 2` compares two judges", err=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from formalimg import __version__
 from formalimg.cli import options
 from formalimg.cli.commands import argument, option
-from formalimg.cli.price_options import GivenPrices, require_prices
+from formalimg.cli.options import PriceOptions, require_prices
 from formalimg.cli.run import open_named_judges
 from formalimg.cli.run_output import (
     console_output,
@@ -20,8 +20,8 @@ from formalimg.cli.run_output import (
     exit_if_stopped,
     finish_run,
     print_rates,
-    warn,
 )
+from formalimg.cli.streams import warn
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -74,17 +74,17 @@ def judge_command(
     Images that this judge has already scored are skipped. Exit code 1 if nothing could be scored.
     """
     if groundings is not None:
-        given = {
+        values = {
             "RUN": folder,
             "--judge": judge,
             "-J": judge_option,
             "--price": price,
             "--prompts": prompts,
         }
-        _refuse(given, "--groundings")
-        place = default_runs(runs, needed=out is None)
+        _refuse(values, "--groundings")
+        runs_folder = default_runs(runs, needed=out is None)
         is_published = protocol != "default"
-        judged_runs = _judge_groundings(groundings, items, task, name, place, out, is_published)
+        judged_runs = _judge_groundings(groundings, items, task, name, runs_folder, out, is_published)
         print_rates(judged_runs, min_coverage, profile)
         return
     _refuse({"--items": items, "--name": name, "--out": out}, "a run")
@@ -97,7 +97,7 @@ def judge_command(
 
     with closing(open_run(folder)) as run:
         manifest = run.manifest
-    prices = GivenPrices(price, {"judge": judge or []})
+    prices = PriceOptions(price, {"judge": judge or []})
     judges = open_named_judges(
         manifest.suite,
         manifest.model.name,
@@ -110,20 +110,22 @@ def judge_command(
         making=False,
     )
     budget = default_budget(budget)
-    require_prices(budget, [one.instance for one in judges])
-    where = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
-    guarded = RunOptions(
+    require_prices(budget, [opened.instance for opened in judges])
+    engine_options = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
+    run_options = RunOptions(
         suite=manifest.suite,
         preflight=False if no_preflight else None,
         max_failures=MAX_FAILURES if max_failures is None else max_failures,
     )
-    for number, one in enumerate(judges):
-        others = [other.instance for other in judges[1:]] if number == 0 else []
-        title = f"judging {manifest.suite}, {manifest.model.name}, by {one.instance.name}"
-        guards = guarded.safeguards(others, warn)
-        done = judge_images(folder, one, title, console_output(), budget=budget, engine=where, safeguards=guards)
+    for number, opened in enumerate(judges):
+        further = [further_judge.instance for further_judge in judges[1:]] if number == 0 else []
+        title = f"judging {manifest.suite}, {manifest.model.name}, by {opened.instance.name}"
+        guards = run_options.safeguards(further, warn)
+        done = judge_images(
+            folder, opened, title, console_output(), budget=budget, engine=engine_options, safeguards=guards
+        )
         finish_run(done, folder)
-    print_rates([(folder, one.instance) for one in judges], min_coverage, profile)
+    print_rates([(folder, opened.instance) for opened in judges], min_coverage, profile)
 
 
 def _judge_groundings(
@@ -143,24 +145,24 @@ def _judge_groundings(
     from formalimg.runs.execution import execute
     from formalimg.runs.progress import run_progress
 
-    grounded = next(one for one in suite_names() if suite(one).is_grounded)
+    grounded = next(name for name in suite_names() if suite(name).is_grounded)
     folders = find_grounding_folders(groundings)
     if len(folders) > 1 and (out or name):
         raise FormalimgError(
             f"{groundings} holds {len(folders)} models: leave --out and --name out, or give one of them"
         )
     loaded = load(grounded, items)
-    for one in folders:
-        _report_unknown(one, loaded)
+    for grounding_folder in folders:
+        _report_unknown(grounding_folder, loaded)
     made: list[tuple[Path, Judge]] = []
-    for one in folders:
-        model = GroundedImages(one, name or one.model)
-        judge = GroundingFileJudge(one, fails_unreadable=task == "layout", is_published=is_published)
+    for grounding_folder in folders:
+        model = GroundedImages(grounding_folder, name or grounding_folder.model)
+        judge = GroundingFileJudge(grounding_folder, fails_unreadable=task == "layout", is_published=is_published)
         folder = out or runs / run_name(grounded, model.name, "layout" if task == "layout" else "")
         config = RunConfig(
             loaded,
             model,
-            samples=one.samples([item.id for item in loaded]),
+            samples=grounding_folder.samples([item.id for item in loaded]),
             made_with=f"formalimg {__version__}",
             task=task,
         )
@@ -184,7 +186,7 @@ def _report_unknown(folder: GroundingFolder, items: Sequence[Item[object]]) -> N
         warn(f"{len(unknown):,} of {len(folder.files):,} files in {folder.path} belong to no item: {listed}")
 
 
-def _refuse(given: Mapping[str, object], other: str) -> None:
-    for name, value in given.items():
+def _refuse(values: Mapping[str, object], alternative: str) -> None:
+    for name, value in values.items():
         if value:
-            raise FormalimgError(f"{name} does not go with {other}: leave one of them out")
+            raise FormalimgError(f"{name} cannot be combined with {alternative}: leave one of them out")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
 import typer
 
@@ -16,6 +16,9 @@ from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.cli.commands import SECTIONS, argument, option
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from formalimg.models.base import Identified
 
 _WHAT, _MODEL, _JUDGE, _COST, _WHERE = SECTIONS
 
@@ -31,7 +34,7 @@ def key_value_option(flag: str, target: str, panel: str | None = None) -> Any:
     return option(f"{flag} KEY=VALUE", f"Option of the {target}.", panel=panel)
 
 
-def _known_suite(context: typer.Context, name: str) -> str:
+def _check_suite(context: typer.Context, name: str) -> str:
     """Validate the suite name early, so that it is reported before missing options."""
     return name if context.resilient_parsing else suite(name).name  # the former while a command line is completed
 
@@ -39,7 +42,7 @@ def _known_suite(context: typer.Context, name: str) -> str:
 SuiteName = Annotated[
     str,
     argument(
-        "SUITE", f"The benchmark: {', '.join(suite_names())}; `formalimg suites` describes them.", callback=_known_suite
+        "SUITE", f"The benchmark: {', '.join(suite_names())}; `formalimg suites` describes them.", callback=_check_suite
     ),
 ]
 ModelOptions = Annotated[list[str] | None, key_value_option("-M", "image model", _MODEL)]
@@ -140,46 +143,46 @@ def parameters_of(
     hints = get_type_hints(arguments, include_extras=True)
     parameters = [
         Parameter(
-            one.name,
+            field.name,
             Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if one.default is MISSING else one.default,
-            annotation=hints[one.name],
+            default=Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
         )
-        for one in fields(arguments)  # type: ignore[arg-type]
+        for field in fields(arguments)  # type: ignore[arg-type]
     ]
 
     def decorate(command: Callable[[Arguments], None]) -> Callable[..., None]:
-        def called(**given: Any) -> None:
-            command(arguments(**given))
+        def wrapper(**values: Any) -> None:
+            command(arguments(**values))
 
-        called.__name__, called.__doc__ = command.__name__, command.__doc__
-        called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {}
-        return called
+        wrapper.__name__, wrapper.__doc__ = command.__name__, command.__doc__
+        wrapper.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {}
+        return wrapper
 
     return decorate
 
 
 def read_options(pairs: Sequence[str] | None) -> dict[str, str]:
     """Parse options written as `key=value`."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for text in pairs or ():
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise FormalimgError(f"cannot read the option {text!r}: write key=value")
-        found[key] = value
-    return found
+        settings[key] = value
+    return settings
 
 
 def options_of(options: Sequence[str] | None, number: int, judges: int) -> dict[str, str]:
     """Return the options that apply to the judge with the given number, starting from 1."""
-    numbered = [(found[1], found[2]) for text in options or () if (found := _NUMBERED_OPTION.fullmatch(text))]
-    unknown = next((who for who, _ in numbered if who is not None and int(who) > judges), None)
+    numbered = [(match[1], match[2]) for text in options or () if (match := _NUMBERED_OPTION.fullmatch(text))]
+    unknown = next((owner for owner, _ in numbered if owner is not None and int(owner) > judges), None)
     if unknown is not None:
         raise FormalimgError(
             f"-J {unknown}:… is for judge number {unknown}, but there are {judges}: name it with --judge"
         )
-    return read_options([text for who, text in numbered if who in (None, str(number))])
+    return read_options([text for owner, text in numbered if owner in (None, str(number))])
 
 
 _NUMBERED_OPTION = re.compile(r"(?:([1-9]):)?(.*)", re.DOTALL)
@@ -190,13 +193,13 @@ def read_levels(text: str) -> tuple[int, ...]:
     """Parse levels such as `1-3,7`."""
     if not re.fullmatch(r"[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*", text):
         raise FormalimgError(f"cannot read the levels {text!r}: write them as 1-10 or 1,2,5, none above 9999")
-    found: set[int] = set()
+    levels: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
         if last and int(last) < int(first):
             raise FormalimgError(f"cannot read the levels {text!r}: {first} is larger than {last}")
-        found.update(range(int(first), int(last or first) + 1))
-    return tuple(sorted(found))
+        levels.update(range(int(first), int(last or first) + 1))
+    return tuple(sorted(levels))
 
 
 Host = Annotated[
@@ -216,7 +219,7 @@ LOOPBACK = "127.0.0.1"  # The address of this machine that nobody else can reach
 
 
 @contextmanager
-def require_web_extra(what: str) -> Iterator[None]:
+def require_web_extra(feature: str) -> Iterator[None]:
     """Convert a missing web dependency to an error with installation instructions."""
     try:
         yield
@@ -225,9 +228,82 @@ def require_web_extra(what: str) -> Iterator[None]:
             raise
         from formalimg._util.installing import install_line  # here, because it is rarely missing
 
-        raise FormalimgError(f"{what} needs {error.name}: {install_line('web')}") from error
+        raise FormalimgError(f"{feature} needs {error.name}: {install_line('web')}") from error
 
 
 def print_address(address: str) -> None:
     """Print the URL of a site and how to stop the server."""
     echo(f"{address}  (Ctrl+C ends it)")
+
+
+# --- prices
+
+Roles: TypeAlias = Mapping[str, Sequence[str]]
+"""The names of the models of a command, by what they do: `model`, `judge`, `rewriter`, `checker`."""
+
+
+class PriceOptions:
+    """Prices from the command line, provided as model options."""
+
+    def __init__(self, texts: Sequence[str] | None, roles: Roles) -> None:
+        """Parse prices such as `judge=0.15/0.60` or `openai/my-model=0.04`."""
+        self._prices: dict[str, str] = {}
+        all_names = [name for names in roles.values() for name in names]
+        for text in texts or ():
+            name_or_role, equals, price = text.rpartition("=")  # the name of a program may hold one, too
+            if not equals or not price:
+                raise FormalimgError(f"cannot read --price {text!r}: write it as judge=0.15/0.60 or model=0.04")
+            if not roles.get(name_or_role) and name_or_role not in all_names:
+                raise FormalimgError(
+                    f"--price {text}: there is no {name_or_role!r} in this command: write one of "
+                    f"{', '.join([*(role for role, names in roles.items() if names), *all_names])}"
+                )
+            self._prices[name_or_role] = price
+
+    def option(self, role: str, name: str) -> dict[str, str]:
+        """Return the `price` option of a model, if any. A price by model name takes precedence over one by role."""
+        price = self._prices.get(name, self._prices.get(role))
+        return {} if price is None else {"price": price}
+
+
+def require_prices(budget: float | None, parties: Sequence[Identified], *, per_image: bool = False) -> None:
+    """Raise an error if there is a budget and the price of any party is unknown."""
+    from formalimg.models.pricing import UNKNOWN_PRICE, advise_on_unknown_price, price_of
+
+    for party in parties if budget is not None else ():
+        if price_of(party) == UNKNOWN_PRICE:
+            raise FormalimgError(advise_on_unknown_price(party.name, per_image=per_image))
+
+
+# --- errors
+
+_BOUNDS = {
+    "greater_than_equal": ("ge", "too small", "{} or more"),
+    "greater_than": ("gt", "too small", "more than {}"),
+    "less_than_equal": ("le", "too large", "{} at most"),
+    "less_than": ("lt", "too large", "less than {}"),
+}
+
+_KINDS = {"int": "a whole number", "float": "a number", "bool": "yes or no"}
+
+
+def value_problem(error: BaseException) -> str | None:
+    """Return a message for an invalid value, or None if the error does not come from pydantic."""
+    details = getattr(error.__cause__, "errors", None)
+    if details is None or type(error.__cause__).__name__ != "ValidationError":
+        return None
+    [first, *_] = details(include_url=False)
+    return _problem(first)
+
+
+def _problem(detail: Mapping[str, Any]) -> str:
+    kind, value = detail["type"], detail["input"]
+    if kind in _BOUNDS:
+        name, problem, remedy = _BOUNDS[kind]
+        bound = detail["ctx"][name]
+        text = f"{bound:g}" if isinstance(bound, float) else str(bound)
+        return f"{value} is {problem}: give {remedy.format(text)}"
+    for prefix, remedy in _KINDS.items():
+        if kind.startswith(prefix):
+            return f"{value!r} is not {remedy}: give one" if prefix != "bool" else f"{value!r} is not {remedy}"
+    return str(detail["msg"]).removeprefix("Value error, ").removesuffix(".")

@@ -46,16 +46,16 @@ OutputFormat = Annotated[
 OutputFile = Annotated[Path | None, option("FILE", "The file to write. Default: standard output.")]
 
 
-def output_format(format: StudyFormat | None, out: Path | None, what: str) -> StudyFormat:  # noqa: A002
+def output_format(format: StudyFormat | None, out: Path | None, content: str) -> StudyFormat:  # noqa: A002
     """Return the requested output format, or infer it from the file suffix."""
     if format or not out:
         return format or "terminal"
-    known = _FORMATS_BY_SUFFIX.get(out.suffix.lower())
-    if known is None:
+    form = _FORMATS_BY_SUFFIX.get(out.suffix.lower())
+    if form is None:
         *suffixes, last = _FORMATS_BY_SUFFIX
         advice = f"end the name in {', '.join(suffixes)} or {last}, or give --format"
-        raise FormalimgError(f"no known format for {what} in the file name {out}: {advice}")
-    return known
+        raise FormalimgError(f"no known format for {content} in the file name {out}: {advice}")
+    return form
 
 
 def write_output(

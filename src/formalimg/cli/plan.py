@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from formalimg.cli import options
 from formalimg.cli.commands import option
-from formalimg.cli.plan_costs import PlanCosts
-from formalimg.cli.price_options import GivenPrices
+from formalimg.cli.options import PriceOptions
+from formalimg.cli.plan_tables import PlanCosts
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def plan_command(
     from formalimg.benchmarks.filed_items import require_valid
     from formalimg.benchmarks.loader import open_items
     from formalimg.benchmarks.registry import suite as suite_of
-    from formalimg.cli.interval_plan import interval_table
+    from formalimg.cli.plan_tables import interval_table
     from formalimg.cli.streams import print_table
     from formalimg.reports.tables.terminal import render_terminal
     from formalimg.runs.plan import Selection
@@ -84,7 +84,7 @@ def plan_command(
     chosen = Selection(None if levels is None else options.read_levels(levels))
     selected = [*chosen.of(open_items(suite, items).items).values()]
     require_valid(selected)
-    prices = GivenPrices(
+    prices = PriceOptions(
         price,
         {
             "model": [model] if model else [],
@@ -117,7 +117,7 @@ def _require_one_plan(
         raise FormalimgError("--pilot-study rates the images of two runs: name them with --pilot RUN RUN")
 
 
-def _rating_price(prices: GivenPrices) -> float | None:
+def _rating_price(prices: PriceOptions) -> float | None:
     text = prices.option(_RATER, _RATER).get("price")
     if text is None:
         return None
@@ -140,7 +140,7 @@ def _power_table(
 ) -> Table:
     """Return the table of designs that detect a difference."""
     from formalimg.benchmarks.registry import suite as suite_of
-    from formalimg.cli.design_plan import PlannedSuite, design_table
+    from formalimg.cli.plan_tables import PlannedSuite, design_table
     from formalimg.stats.variance_components import DEFAULT_SPREAD
 
     levels = Counter(item.level for item in items)
@@ -165,17 +165,17 @@ def _read_pilot(suite: str, folders: tuple[Path, Path], study: Path | None) -> A
         return read_pilot(suite, [stack.enter_context(closing(open_run(folder))) for folder in folders], study)
 
 
-def _open_model(name: str | None, given: list[str] | None, prices: GivenPrices) -> ImageModel | None:
+def _open_model(name: str | None, settings: list[str] | None, prices: PriceOptions) -> ImageModel | None:
     from formalimg.models.registry import open_image_model
 
     if name is None:
         return None
-    return open_image_model(name, options.read_options(given) | prices.option("model", name))
+    return open_image_model(name, options.read_options(settings) | prices.option("model", name))
 
 
-def _open_judge(suite: str, name: str | None, given: list[str] | None, prices: GivenPrices) -> Judge | None:
+def _open_judge(suite: str, name: str | None, settings: list[str] | None, prices: PriceOptions) -> Judge | None:
     from formalimg.judges.factory import open_judge
 
     if name is None:
         return None
-    return open_judge(suite, name, options.read_options(given) | prices.option("judge", name))
+    return open_judge(suite, name, options.read_options(settings) | prices.option("judge", name))

@@ -11,7 +11,7 @@ from formalimg.cli.commands import argument, option
 from formalimg.cli.comparisons import ExcludeInattentive, HumanRatingFiles, LabelFiles, read_human_ratings
 from formalimg.cli.options import MAX_COUNT, MinCoverage
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
-from formalimg.cli.run_output import exit_if_uncovered, uncovered_runs
+from formalimg.cli.run_output import exit_if_uncovered, find_uncovered_runs
 from formalimg.cli.streams import echo, print_data, print_next, print_table
 from formalimg.errors import FormalimgError
 from formalimg.reports.formats import Format
@@ -119,11 +119,11 @@ def report_command(
         ]
         for note in _without_effect({record.manifest.suite for record in records}, epsilon, threshold):
             echo(note, err=True)
-        uncovered = uncovered_runs(records, min_coverage)
+        uncovered = find_uncovered_runs(records, min_coverage)
         profile = profile or profile_of_judges(record.manifest for record in records)
         gate = _DEFAULT_THRESHOLD if threshold is None else threshold
-        said = read_human_ratings(runs, human or [], labels or [], exclude_inattentive, profile)
-        studies = said.studies
+        human_ratings = read_human_ratings(runs, human or [], labels or [], exclude_inattentive, profile)
+        studies = human_ratings.studies
         comparison = compare(
             records,
             missing=missing,
@@ -131,7 +131,7 @@ def report_command(
             references=reference,
             profile=profile,
             threshold=gate,
-            labels=said.labels,
+            labels=human_ratings.labels,
             baseline=baseline,
             certificates=certificates,
         )

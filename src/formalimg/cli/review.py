@@ -75,14 +75,14 @@ def import_queue_command(
         count = list(review.decisions.values()).count(decision)
         echo(f"{decision:<12}{count:>6,}")
     if review.overruled:
-        echo(f"kept though the checker objects: {_named(review.overruled)}")
+        echo(f"kept though the checker objects: {_list_names(review.overruled)}")
     if review.undecided:
-        echo(f"undecided, and left out: {_named(review.undecided)}")
+        echo(f"undecided, and left out: {_list_names(review.undecided)}")
     echo("no groups are kept" if review.path is None else f"{review.items:,} items in {review.path}")
     if review.undecided or review.path is None:
         raise typer.Exit(1)
 
 
-def _named(groups: Collection[str]) -> str:
+def _list_names(groups: Collection[str]) -> str:
     names = ", ".join(list(groups)[:_NAMED])
     return names if len(groups) <= _NAMED else f"{names} and {len(groups) - _NAMED:,} more"

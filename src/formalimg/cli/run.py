@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -16,6 +16,8 @@ from formalimg.cli import options
 from formalimg.cli.commands import SECTIONS, option
 from formalimg.cli.options import parameters_of, read_options
 from formalimg.cli.run_output import (
+    check_classes,
+    check_drawable,
     console_output,
     default_budget,
     default_runs,
@@ -24,11 +26,8 @@ from formalimg.cli.run_output import (
     print_adaptive,
     print_estimates,
     print_rates,
-    undrawable_warnings,
-    unknown_class_warnings,
-    warn,
 )
-from formalimg.cli.streams import echo
+from formalimg.cli.streams import echo, warn
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -40,25 +39,21 @@ _WHAT, _MODEL, _JUDGE, _, _WHERE = SECTIONS
 
 
 def _check_samples(context: typer.Context, samples: int) -> int:
-    """Raise an error if the number of samples is out of range."""
-    if context.resilient_parsing:  # only completing a command line
-        return samples
     from formalimg.runs.config import MAX_SAMPLES  # here, so that help screens come up faster
 
-    if not 1 <= samples <= MAX_SAMPLES:
-        raise typer.BadParameter(f"{samples} is out of range: give 1 to {MAX_SAMPLES}")
-    return samples
+    return _check_range(context, samples, 1, MAX_SAMPLES)
 
 
 def _check_size(context: typer.Context, size: int) -> int:
-    """Raise an error if the image size is out of range."""
-    if context.resilient_parsing:  # only completing a command line
-        return size
-    from formalimg.runs.config import MAX_SIZE, MIN_SIZE  # here, so that help screens come up faster
+    from formalimg.runs.config import MAX_SIZE, MIN_SIZE
 
-    if not MIN_SIZE <= size <= MAX_SIZE:
-        raise typer.BadParameter(f"{size} is out of range: give {MIN_SIZE} to {MAX_SIZE}")
-    return size
+    return _check_range(context, size, MIN_SIZE, MAX_SIZE)
+
+
+def _check_range(context: typer.Context, value: int, low: int, high: int) -> int:
+    if not context.resilient_parsing and not low <= value <= high:
+        raise typer.BadParameter(f"{value} is out of range: give {low} to {high}")
+    return value
 
 
 @dataclass(frozen=True)
@@ -146,35 +141,13 @@ class RunArguments:
     ] = None
 
     def __post_init__(self) -> None:
-        if self.no_judge:
-            self._refuse_judging()
-        if self.out is not None and len(self.model) > 1:
-            raise FormalimgError("one run folder holds one model: give --runs instead of --out for several models")
-        if self.restart and self.dry_run:
-            raise FormalimgError("--dry-run changes nothing, and --restart moves the old run aside: give one of them")
-        self._check_adaptive()
-        if self.task == "layout" or self.condition in ("text-layout", "image-layout"):
-            self._require_layouts()
-        if (self.condition == "rewritten") != (self.rewriter is not None) or (
-            self.rewriter_option and not self.rewriter
-        ):
-            raise FormalimgError(
-                "--condition rewritten, --rewriter and -R belong together: give the first two, or none"
-            )
-        if self.task == "layout" and self.condition != "plain":
-            raise FormalimgError("the layout task asks for a layout: it cannot be given one, use --condition plain")
-        if self.task == "layout" and self.style != "auto":
-            raise FormalimgError(
-                "the layout task has a text of its own: leave --style out, use --prompts to replace it"
-            )
-        if self.condition in ("plain", "rewritten") and self.layouts != "solver":
-            raise FormalimgError(
-                "plain words come without a layout: choose --condition text-layout or image-layout too"
-            )
+        for message in self._conflicts():
+            raise FormalimgError(message)
 
-    def _refuse_judging(self) -> None:
-        """Raise an error if judging options are combined with `--no-judge`."""
-        asked = {
+    def _conflicts(self) -> Iterator[str]:
+        """Yield why options cannot be combined."""
+        needs_layout = self.condition in ("text-layout", "image-layout")
+        judging = {
             "--judge": self.judge,
             "-J": self.judge_option,
             "--protocol": self.protocol != "default" and self.task != "layout",
@@ -183,46 +156,52 @@ class RunArguments:
             "--adaptive": self.adaptive,
             "--log-to": self.log_to,
         }
-        if used := [option for option, value in asked.items() if value]:
-            raise FormalimgError(
-                f"--no-judge only generates: give {' and '.join(used)} to `formalimg judge` for these images, "
-                "or leave --no-judge out"
+        if self.no_judge and (names := [name for name, value in judging.items() if value]):
+            yield (
+                f"--no-judge only generates: give {' and '.join(names)} to `formalimg judge` for these images, or "
+                "leave --no-judge out"
             )
-
-    def _check_adaptive(self) -> None:
-        """Raise an error if options are incompatible with an adaptive run."""
+        if self.out is not None and len(self.model) > 1:
+            yield "a run folder is for one model: give --runs instead of --out for several models"
+        if self.restart and self.dry_run:
+            yield "--dry-run changes nothing, and --restart moves the old run aside: give one of them"
         if self.against is not None and not self.adaptive:
-            raise FormalimgError("--against compares look by look: give --adaptive too")
+            yield "--against is for adaptive runs: give --adaptive too"
         if self.adaptive and self.engine != "local":
-            raise FormalimgError("--adaptive makes few images at a time, in this process: leave --engine out")
+            yield "--adaptive makes few images at a time, in this process: leave --engine out"
         if self.adaptive and len(self.judge or ()) > 1:
-            raise FormalimgError(
-                "one judge decides an adaptive run: name one, and ask others later with `formalimg judge`"
-            )
+            yield "one judge decides an adaptive run: name one, and run others later with `formalimg judge`"
+        if self.task == "layout" or needs_layout:
+            yield from self._layout_conflict()
+        if (self.condition == "rewritten") != (self.rewriter is not None) or (
+            self.rewriter_option and not self.rewriter
+        ):
+            yield "--condition rewritten, --rewriter and -R belong together: give the first two, or none"
+        if self.task == "layout" and self.condition != "plain":
+            yield "the layout task asks for a layout, so no layout can be given: use --condition plain"
+        if self.task == "layout" and self.style != "auto":
+            yield "the layout task has its own text: leave --style out, use --prompts to replace it"
+        if not needs_layout and self.layouts != "solver":
+            yield "--layouts has no effect without a layout: choose --condition text-layout or image-layout too"
 
-    def _require_layouts(self) -> None:
-        """Raise an error unless the images of the suite are judged by boxes alone."""
+    def _layout_conflict(self) -> Iterator[str]:
+        """Yield why the suite has no layouts, unless its images are judged by boxes alone."""
         from formalimg.benchmarks.registry import suite, suite_names  # here, so that other commands start faster
 
         if suite(self.suite).is_grounded:
             return
-        supported = [name for name in suite_names() if suite(name).is_grounded]
         if self.task == "layout":
-            raise FormalimgError(
-                f"only {' and '.join(supported)} can be planned as a layout: "
-                f"boxes cannot show what {self.suite} asks for"
-            )
-        raise FormalimgError(f"{self.suite} has no layouts to give to a model: use --condition plain")
+            names = " and ".join(name for name in suite_names() if suite(name).is_grounded)
+            yield f"only {names} can be planned as a layout: boxes cannot show what {self.suite} asks for"
+        yield f"{self.suite} has no layouts to give to a model: use --condition plain"
 
     def price_of(self, role: str, name: str) -> dict[str, str]:
         """Return the `price` option of a model or judge if given on the command line."""
         if not self.price:
             return {}
-        from formalimg.cli.price_options import GivenPrices  # here, because few are given
-
         rewriters = [self.rewriter] if self.rewriter else []
         roles = {"model": self.model, "judge": self.judge or [], "rewriter": rewriters}
-        return GivenPrices(self.price, roles).option(role, name)
+        return options.PriceOptions(self.price, roles).option(role, name)
 
     def open_models(self) -> list[Reopenable[ImageModel]]:
         """Open the image models or layout planners."""
@@ -248,8 +227,8 @@ class RunArguments:
         for model in sorted(models, key=is_built_in):  # the refusals first
             kind = is_built_in(model)
             if kind not in opened:
-                given = self.suite, model, self.judge, self.judge_option, partial(self.price_of, "judge")
-                opened[kind] = open_named_judges(*given, task=self.task, protocol=self.protocol, prompts=self.prompts)
+                named = self.suite, model, self.judge, self.judge_option, partial(self.price_of, "judge")
+                opened[kind] = open_named_judges(*named, task=self.task, protocol=self.protocol, prompts=self.prompts)
         return {model: opened[is_built_in(model)] for model in models}
 
     def open_rewriter(self) -> ChatModel | None:
@@ -258,8 +237,8 @@ class RunArguments:
             return None
         from formalimg.models.registry import open_chat_model
 
-        given = read_options(self.rewriter_option) | self.price_of("rewriter", self.rewriter)
-        return open_chat_model(self.rewriter, given)
+        settings = read_options(self.rewriter_option) | self.price_of("rewriter", self.rewriter)
+        return open_chat_model(self.rewriter, settings)
 
     def run_options(self, budget: float | None, runs: Path, rewriter: ChatModel | None) -> RunOptions:
         """Return the run options that apply to all models, including defaults."""
@@ -267,24 +246,29 @@ class RunArguments:
         from formalimg.runs.config import RunOptions
         from formalimg.runs.parties import MAX_FAILURES, EngineOptions
 
-        own = {one.name for one in fields(RunOptions)} & {one.name for one in fields(self)}
-        given: dict[str, Any] = {name: getattr(self, name) for name in own - {"condition", "layouts"}}
-        given |= {"rewriter": rewriter, "budget": budget, "runs": runs, "folder": self.out}
-        given["levels"] = None if self.levels is None else options.read_levels(self.levels)
-        given["preflight"] = False if self.no_preflight else None
-        given["max_failures"] = MAX_FAILURES if self.max_failures is None else self.max_failures
-        given["engine"] = EngineOptions(
-            self.engine, self.address, self.workers, self.gpus_per_worker, self.cpus_per_worker
-        )
+        shared = {field.name for field in fields(RunOptions)} & {field.name for field in fields(self)}
+        values: dict[str, Any] = {name: getattr(self, name) for name in shared - {"condition", "layouts"}}
+        values |= {
+            "rewriter": rewriter,
+            "budget": budget,
+            "runs": runs,
+            "folder": self.out,
+            "levels": None if self.levels is None else options.read_levels(self.levels),
+            "preflight": False if self.no_preflight else None,
+            "max_failures": MAX_FAILURES if self.max_failures is None else self.max_failures,
+            "engine": EngineOptions(
+                self.engine, self.address, self.workers, self.gpus_per_worker, self.cpus_per_worker
+            ),
+        }
         if self.task == "image":
-            given["condition"] = Condition(self.condition, self.words == "with", prompts=self.prompts)
+            values["condition"] = Condition(self.condition, self.words == "with", prompts=self.prompts)
         if self.layouts != "solver":
             from formalimg.runs.reader import load_layouts, open_run
 
             with closing(open_run(self.layouts)) as run:
                 origin = f"{run.manifest.model.name}, begun {run.manifest.created}"
-                given |= {"layouts": load_layouts(run), "layouts_from": origin}
-        return RunOptions(**given)
+                values |= {"layouts": load_layouts(run), "layouts_from": origin}
+        return RunOptions(**values)
 
 
 def open_named_judges(
@@ -293,112 +277,105 @@ def open_named_judges(
     names: list[str] | None,
     texts: list[str] | None,
     price_of: Callable[[str], dict[str, str]],
-    **others: Any,
+    **settings: Any,
 ) -> list[Reopenable[Judge]]:
     """Open the judges by name with their options and prices, warning about judges that cannot read the images."""
     from formalimg.runs.defaults.settings import unreadable_drawings_warning
     from formalimg.runs.parties import open_judges
 
     def options_of(number: int, name: str | None) -> dict[str, str]:
-        given = options.options_of(texts, number, len(names or [None]))
-        return given | (price_of(name) if name is not None else {})
+        settings = options.options_of(texts, number, len(names or [None]))
+        return settings | (price_of(name) if name is not None else {})
 
-    opened = open_judges(suite, model, names, options_of, on_notice=warn, **others)
-    for warning in dict.fromkeys(unreadable_drawings_warning(judge.instance.name, model) for judge in opened):
+    judges = open_judges(suite, model, names, options_of, on_notice=warn, **settings)
+    for warning in dict.fromkeys(unreadable_drawings_warning(judge.instance.name, model) for judge in judges):
         if warning:
             warn(warning)
-    return opened
+    return judges
 
 
-Judged = list[tuple[Path, "Judge | None"]]  # Run folders, each once for every judge that judged it, or without one
+RunsByJudge: TypeAlias = list[tuple[Path, "Judge | None"]]  # run folders, once for every judge, or without one
 
 
-def execute_all(asked: RunArguments, *, judging: bool) -> Judged:
+def _execute_all(arguments: RunArguments, *, judging: bool) -> RunsByJudge:
     """Execute (or estimate) a run for each model and return the run folders with their judges."""
-    from formalimg.benchmarks.registry import suite
+    from formalimg.benchmarks.registry import suite as suite_of
     from formalimg.runs.prepared_run import prepare_run
 
-    about = suite(asked.suite)  # a typo in its name is reported before one in a model's
-    budget, runs = default_budget(asked.budget), default_runs(asked.runs, needed=asked.out is None)
-    models = asked.open_models()
+    suite = suite_of(arguments.suite)  # a typo in its name is reported before one in a model's
+    budget = default_budget(arguments.budget)
+    runs = default_runs(arguments.runs, needed=arguments.out is None)
+    models = arguments.open_models()
     names = [model.instance.name for model in models]
-    by_model = asked.open_judges(names) if judging else {}
-    judges = list({id(one): one.instance for opened in by_model.values() for one in opened}.values())
-    rewriter = asked.open_rewriter()
-    if budget is not None:
-        from formalimg.cli.price_options import require_prices  # here, because most runs have no budget
-
-        require_prices(budget, [model.instance for model in models], per_image=asked.task == "image")
-        require_prices(budget, [*judges, *([rewriter] if rewriter else [])])
-    asked_runs = asked.run_options(budget, runs, rewriter)
-    selected = [*asked_runs.selected.values()]
-    census = (
-        f"`formalimg items census {asked.suite}{f' --items {shlex.quote(str(asked.items))}' if asked.items else ''}`"
-    )
+    by_model = arguments.open_judges(names) if judging else {}
+    judges = list({id(judge): judge.instance for judges in by_model.values() for judge in judges}.values())
+    rewriter = arguments.open_rewriter()
+    options.require_prices(budget, [model.instance for model in models], per_image=arguments.task == "image")
+    options.require_prices(budget, [*judges, *([rewriter] if rewriter else [])])
+    run_options = arguments.run_options(budget, runs, rewriter)
+    selected = [*run_options.selected.values()]
+    source = f" --items {shlex.quote(str(arguments.items))}" if arguments.items else ""
+    census = f"`formalimg items census {suite.name}{source}`"
     for warning in (
-        *(about.warnings(selected, census) or ()),
-        *undrawable_warnings(names, asked.suite, selected),
-        *unknown_class_warnings(judges, selected),
+        *(suite.warnings(selected, census) or ()),
+        *check_drawable(names, suite.name, selected),
+        *check_classes(judges, selected),
     ):
         warn(warning)
-    if odd := asked_runs.selected_odd:
-        warn(f"odd records among the items: {odd}; {census} lists them")
-    done: Judged = []
+    if issues := run_options.selected_odd:
+        warn(f"odd records among the items: {issues}; {census} lists them")
+    results: RunsByJudge = []
     for model in models:
-        run = prepare_run(asked_runs, model, by_model.get(model.instance.name, []))
-        if asked.dry_run:
+        run = prepare_run(run_options, model, by_model.get(model.instance.name, []))
+        if arguments.dry_run:
             print_estimates(run)
         else:
             for progress in run.execute(console_output()):
                 finish_run(progress, run.folder)
-        done += [(run.folder, judge.instance) for judge in run.judges] or [(run.folder, None)]
-    return done
+        results += [(run.folder, judge.instance) for judge in run.judges] or [(run.folder, None)]
+    return results
 
 
 @parameters_of(RunArguments)
-def run_command(asked: RunArguments) -> None:
+def run_command(arguments: RunArguments) -> None:
     """Generate the images of a suite, judge them and print the pass rates.
 
     Run the same command again to resume. Ctrl-C stops cleanly. Exit code 1 if nothing could be scored, or, with
     --no-judge, generated.
     """
-    if asked.no_judge:
-        _generate(asked)
+    if arguments.no_judge:
+        _generate(arguments)
         return
     trackers = []
-    if asked.log_to:
-        from formalimg.cli.log import read_trackers
+    if arguments.log_to:
+        from formalimg.cli.share import read_trackers
 
-        trackers = read_trackers(asked.log_to)
-    judged = [(folder, judge) for folder, judge in execute_all(asked, judging=True) if judge is not None]
-    if asked.dry_run:
+        trackers = read_trackers(arguments.log_to)
+    judged = [(folder, judge) for folder, judge in _execute_all(arguments, judging=True) if judge is not None]
+    if arguments.dry_run:
         return
-    if asked.adaptive:
+    if arguments.adaptive:
         print_adaptive(folder for folder, _ in judged)
     try:
-        print_rates(judged, asked.min_coverage, asked.profile)
-    finally:  # what could not be scored is a result too
+        print_rates(judged, arguments.min_coverage, arguments.profile)
+    finally:  # unscored images are logged too
         if trackers:
-            from formalimg.cli.log import log_runs
+            from formalimg.cli.share import log_runs
             from formalimg.runs.manifest import Identity
 
-            log_runs(
-                [(folder, Identity(judge.name, judge.settings)) for folder, judge in judged],
-                trackers,
-                None,
-                asked.profile,
-            )
+            identities = [(folder, Identity(judge.name, judge.settings)) for folder, judge in judged]
+            log_runs(identities, trackers, None, arguments.profile)
 
 
-def _generate(asked: RunArguments) -> None:
+def _generate(arguments: RunArguments) -> None:
     from formalimg.runs.config import images_url  # these here, so that help screens come up faster
     from formalimg.runs.defaults.settings import has_default_judge
 
-    folders = [folder for folder, _ in execute_all(asked, judging=False)]
-    if asked.dry_run:
+    folders = [folder for folder, _ in _execute_all(arguments, judging=False)]
+    if arguments.dry_run:
         return
-    for folder, name in zip(folders, asked.model, strict=True):
-        images = images_url(asked.images, folder) if asked.images else folder / "images"
-        judge = "" if has_default_judge(asked.suite, name, asked.task) else " --judge JUDGE"
+    for folder, name in zip(folders, arguments.model, strict=True):
+        images = images_url(arguments.images, folder) if arguments.images else folder / "images"
+        judge = "" if has_default_judge(arguments.suite, name, arguments.task) else " --judge JUDGE"
         echo(f"images in {images}; judge them with: formalimg judge {folder}{judge}")
     exit_if_nothing_made(folders)

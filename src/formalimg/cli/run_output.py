@@ -7,13 +7,12 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from formalimg.cli.streams import echo, print_next, print_table
+from formalimg.cli.streams import echo, print_next, print_table, warn
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
     from formalimg.stats.observations import Profile
     from formalimg.types import Item, Judge
 
-_MAX_SHOWN = 5
-
-warn = partial(echo, err=True)  # Print a line on standard error
+_MAX_CLASSES = 5
 
 
 def console_output() -> Output:
@@ -40,10 +37,10 @@ def console_output() -> Output:
 # --- before a run
 
 
-def default_runs(given: Path | None, *, needed: bool = True) -> Path:
+def default_runs(folder: Path | None, *, needed: bool = True) -> Path:
     """Return the given folder of runs, the configured one, or `runs`."""
-    if given is not None:
-        return given
+    if folder is not None:
+        return folder
     from formalimg.runs.defaults.settings import load_defaults  # here, so that other commands start faster
 
     runs = load_defaults().runs
@@ -52,10 +49,10 @@ def default_runs(given: Path | None, *, needed: bool = True) -> Path:
     return runs.value
 
 
-def default_budget(given: float | None) -> float | None:
+def default_budget(limit: float | None) -> float | None:
     """Return the given or configured budget, or None if it is unlimited."""
-    if given is not None:
-        return None if math.isinf(given) else given
+    if limit is not None:
+        return None if math.isinf(limit) else limit
     from formalimg.runs.defaults.settings import load_defaults
 
     budget = load_defaults().budget
@@ -65,28 +62,28 @@ def default_budget(given: float | None) -> float | None:
     return budget.value
 
 
-def unknown_class_warnings(judges: Sequence[Judge], items: Sequence[Item[Any]]) -> Iterator[str]:
+def check_classes(judges: Sequence[Judge], items: Sequence[Item[Any]]) -> Iterator[str]:
     """Yield a warning for each judge that cannot detect the classes of some items."""
     for judge in judges:
         unknown = getattr(judge, "unknown_classes", None)
-        found = [classes for item in items if (classes := unknown(item))] if unknown else []
-        if not found:
+        unknown_classes = [classes for item in items if (classes := unknown(item))] if unknown else []
+        if not unknown_classes:
             continue
-        counts = Counter(name for classes in found for name in classes).most_common()
-        named = ", ".join(f"{name} ({count:,})" for name, count in counts[:_MAX_SHOWN])
-        named += f" and {len(counts) - _MAX_SHOWN:,} more" if len(counts) > _MAX_SHOWN else ""
-        if len(found) == len(items):
+        counts = Counter(name for classes in unknown_classes for name in classes).most_common()
+        named = ", ".join(f"{name} ({count:,})" for name, count in counts[:_MAX_CLASSES])
+        named += f" and {len(counts) - _MAX_CLASSES:,} more" if len(counts) > _MAX_CLASSES else ""
+        if len(unknown_classes) == len(items):
             raise FormalimgError(
                 f"{judge.name} can score none of these items, because it cannot look for {named}: "
                 "name a chat model that can see, as in --judge gemini/gemini-3-pro-preview"
             )
         yield (
-            f"{judge.name} cannot score {len(found):,} of {len(items):,} items, because it cannot look for {named}: "
-            "their images will be unscored"
+            f"{judge.name} cannot score {len(unknown_classes):,} of {len(items):,} items, because it cannot look for "
+            f"{named}: their images will be unscored"
         )
 
 
-def undrawable_warnings(models: Sequence[str], suite: str, items: Sequence[Item[Any]]) -> Iterator[str]:
+def check_drawable(models: Sequence[str], suite: str, items: Sequence[Item[Any]]) -> Iterator[str]:
     """Yield a warning if a built-in model cannot draw some items of a suite with drawn worlds."""
     from formalimg.benchmarks.registry import suite as suite_of
     from formalimg.runs.defaults.settings import is_built_in
@@ -226,14 +223,14 @@ def print_rates(
         print_table(terminal_table(comparison))
         if len(runs) == 1:
             print_table(FailureExamples(runs[0]))
-        unscored = {run.folder: _remedy(run) for run in runs if all(one.reason for one in run.outcomes())}
-        uncovered = uncovered_runs(runs, min_coverage)
+        unscored = {run.folder: _remedy(run) for run in runs if all(outcome.reason for outcome in run.outcomes())}
+        uncovered = find_uncovered_runs(runs, min_coverage)
     for folder in dict.fromkeys(folder for folder, _ in judged):
         echo(f"run in {folder}")
     for section in comparison.sections:
         for row in section.rows:
             if row.quality.dropped_share > WORRYING_SHARE:
-                warn(_dropped_warning(row))
+                warn(_warn_of_dropped(row))
     for folder, remedy in unscored.items():
         warn(f"nothing was scored in {folder}: {remedy}`formalimg view {folder}` shows why, image by image")
     exit_if_uncovered(uncovered)
@@ -246,13 +243,13 @@ def print_rates(
         print_next("report", folders, "--format html")
 
 
-def _dropped_warning(row: RunRow) -> str:
+def _warn_of_dropped(row: RunRow) -> str:
     judge = row.manifest.judge.name if row.manifest.judge else "the judge"
-    what = "were dropped" if row.quality.images_dropped else "were left in, as published"
+    action = "were dropped" if row.quality.images_dropped else "were left in, as published"
     return (
         f"warning: {100 * row.quality.dropped_share:.1f} % of the boxes by {judge} have labels that were not asked "
-        f"for, and {what}: `formalimg view {shlex.quote(str(row.folder))}` shows them, and if they are what was asked "
-        "for by another name, use another judge or prompts of your own"
+        f"for, and {action}: `formalimg view {shlex.quote(str(row.folder))}` shows them, and if they are what was "
+        "asked for by another name, use another judge or prompts of your own"
     )
 
 
@@ -267,7 +264,7 @@ def _remedy(run: StoredRun) -> str:
     return f"{judge.name} cannot read these images, judge them with `{command}`; "
 
 
-def uncovered_runs(runs: Iterable[StoredRun], min_coverage: float | None) -> list[str]:
+def find_uncovered_runs(runs: Iterable[StoredRun], min_coverage: float | None) -> list[str]:
     """Return a message for each run whose share of scored images is below `min_coverage`."""
     if min_coverage is None:
         return []
@@ -285,7 +282,7 @@ def uncovered_runs(runs: Iterable[StoredRun], min_coverage: float | None) -> lis
 
 
 def exit_if_uncovered(lines: Sequence[str]) -> None:
-    """Print the messages from `uncovered_runs` and exit with code 1 if there are any."""
+    """Print the messages from `find_uncovered_runs` and exit with code 1 if there are any."""
     for line in lines:
         warn(line)
     if lines:

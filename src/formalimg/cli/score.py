@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,9 +10,9 @@ import typer
 
 from formalimg.cli import options
 from formalimg.cli.commands import SECTIONS, argument, option
-from formalimg.cli.price_options import GivenPrices, require_prices
-from formalimg.cli.run_output import default_budget, default_runs, dollars, exit_if_stopped, print_estimated_calls, warn
-from formalimg.cli.streams import echo, print_data, print_table
+from formalimg.cli.options import PriceOptions, require_prices
+from formalimg.cli.run_output import default_budget, default_runs, dollars, exit_if_stopped, print_estimated_calls
+from formalimg.cli.streams import echo, print_data, print_json, print_table, warn
 from formalimg.errors import OverBudgetError
 
 if TYPE_CHECKING:
@@ -94,9 +92,9 @@ def score_command(
     from formalimg.scoring.scoring import open_scoring, question_text
     from formalimg.scoring.user_inputs import pair_images, read_questions
 
-    own = None if questions is None else read_questions(questions)
-    if own is not None and prompts_file is None:
-        prompt = prompt or question_text(own)
+    own_questions = None if questions is None else read_questions(questions)
+    if own_questions is not None and prompts_file is None:
+        prompt = prompt or question_text(own_questions)
     pairs = pair_images(images or [], prompt, prompts_file)
     judge_options = options.read_options(judge_option)
     if judge is None:
@@ -104,7 +102,7 @@ def score_command(
         if default is not None:
             warn(str(default))
             judge, judge_options = default.name, {**default.options, **judge_options}
-    prices = GivenPrices(price, {"judge": [judge] if judge else [], "writer": [writer] if writer else []})
+    prices = PriceOptions(price, {"judge": [judge] if judge else [], "writer": [writer] if writer else []})
     judge_options |= prices.option("judge", judge) if judge else {}
     scoring = open_scoring(
         pairs,
@@ -113,12 +111,12 @@ def score_command(
         form=form,
         writer=writer,
         writer_options=options.read_options(writer_option) | (prices.option("writer", writer) if writer else {}),
-        questions=own,
+        questions=own_questions,
     )
     budget = default_budget(budget)
     folder = out or scoring.builder.folder(default_runs(runs))
-    asked = scoring.builder.writer if scoring.builder.unwritten(folder) else None
-    require_prices(budget, [scoring.judge, *([asked.chat] if asked else [])])
+    needed_writer = scoring.builder.writer if scoring.builder.unwritten(folder) else None
+    require_prices(budget, [scoring.judge, *([needed_writer.chat] if needed_writer else [])])
     if dry_run:
         _print_estimate(scoring, folder)
         return
@@ -132,11 +130,11 @@ def score_command(
     print_estimated_calls(scores.progress.estimated)
     for warning in scores.warnings:
         warn(warning)
-    _PRINTERS[format](scores)
+    _print_scores(scores, format)
     done = scores.progress
     exit_if_stopped(done.stopped, folder, over_budget=done.over_budget, gave_up=done.gave_up)
     warn(f"run in {folder}: `formalimg view {folder}` shows every answer")
-    if all(one.passed is None for one in scores):
+    if all(score.passed is None for score in scores):
         warn("nothing was scored: the last column says why, image by image")
         raise typer.Exit(1)
 
@@ -145,48 +143,32 @@ def _print_estimate(scoring: Scoring, folder: Path) -> None:
     from formalimg.runs.prepared_run import estimate
     from formalimg.scoring.prompt_items import TYPICAL_QUESTIONS
 
-    made, unwritten = scoring.builder.estimated(folder), scoring.builder.unwritten(folder)
-    known = [item.tags[0] for item in made.items.values() if item.prompt not in unwritten]
-    found = estimate(scoring.config(made, None), folder, scoring.judge)
+    built, unwritten = scoring.builder.estimated(folder), scoring.builder.unwritten(folder)
+    forms = [item.tags[0] for item in built.items.values() if item.prompt not in unwritten]
+    estimated = estimate(scoring.config(built, None), folder, scoring.judge)
     echo(f"{scoring.judge.name}, in {folder}:")
-    echo(f"  prompts by formula         {known.count('formula'):>7,}")
-    echo(f"  prompts by known questions {len(known) - known.count('formula'):>7,}")
+    echo(f"  prompts by formula         {forms.count('formula'):>7,}")
+    echo(f"  prompts by known questions {len(forms) - forms.count('formula'):>7,}")
     if scoring.builder.writer is not None:
         writer = scoring.builder.writer.chat.name
         echo(f"  prompts to take apart      {len(unwritten):>7,}  by {writer}, {TYPICAL_QUESTIONS} questions assumed")
-    echo(f"  images to judge            {found.verdicts:>7,}")
-    echo(f"  requests to the judge      {found.questions:>7,}  {dollars(found.judge_cost)}")
+    echo(f"  images to judge            {estimated.verdicts:>7,}")
+    echo(f"  requests to the judge      {estimated.questions:>7,}  {dollars(estimated.judge_cost)}")
 
 
-def _print_terminal(scores: Scores) -> None:
-    from formalimg.reports.tables.terminal import render_terminal
-    from formalimg.scoring.scores import score_table
-
-    print_table(render_terminal([score_table(scores)]))
-
-
-def _print_markdown(scores: Scores) -> None:
-    print_data(scores.table())
-
-
-def _print_csv(scores: Scores) -> None:
+def _print_scores(scores: Scores, form: Literal["terminal", "json", "csv", "md"]) -> None:
     from formalimg.reports.tables.format import csv_text
+    from formalimg.reports.tables.terminal import render_terminal
+    from formalimg.scoring.scores import score_table, summarize_scores
 
-    columns = ("image", "prompt", "form", "passed", "score", "reason", "item")
-    print_data(csv_text(columns, ({name: getattr(one, name) for name in columns} for one in scores)))
-
-
-def _print_json(scores: Scores) -> None:
-    from formalimg.scoring.scores import summarize_scores
-
-    summary = summarize_scores(scores)._asdict()
-    found = {"folder": str(scores.folder), "summary": summary, "scores": [asdict(one) for one in scores]}
-    print_data(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
-
-
-_PRINTERS: dict[str, Callable[[Scores], None]] = {
-    "terminal": _print_terminal,
-    "md": _print_markdown,
-    "csv": _print_csv,
-    "json": _print_json,
-}
+    if form == "terminal":
+        print_table(render_terminal([score_table(scores)]))
+    elif form == "md":
+        print_data(scores.table())
+    elif form == "csv":
+        columns = ("image", "prompt", "form", "passed", "score", "reason", "item")
+        print_data(csv_text(columns, ({name: getattr(score, name) for name in columns} for score in scores)))
+    else:
+        summary = summarize_scores(scores)._asdict()
+        parts = [asdict(score) for score in scores]
+        print_json({"folder": str(scores.folder), "summary": summary, "scores": parts})

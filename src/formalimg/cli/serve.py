@@ -107,7 +107,7 @@ def serve_command(
     scorer = models.open(
         **({} if workers is None else {"grounder": workers, "grounder_options": None}),
         weights=_weights(weight),
-        items=_own_items(suite),
+        items=_item_paths(suite),
         suites=None if suite is None else [entry.partition("=")[0] for entry in suite],
         surplus=surplus,
     )
@@ -135,7 +135,7 @@ def _workers(grounder: ConfiguredJudge, processes: int | None) -> ProcessGrounde
     return ProcessGrounder(grounder.name, count) if count else None
 
 
-def _own_items(suites: list[str] | None) -> dict[str, Path]:
+def _item_paths(suites: list[str] | None) -> dict[str, Path]:
     """Return the item paths by suite, loading each so that errors are raised before training."""
     from formalimg.benchmarks.loader import load
 

@@ -37,13 +37,13 @@ def show_command(
     """
     if image is not None:
         require_image_name(image)
-    found = _find_in_run(item, runs[0]) if runs and items is None else _find(item, items)
-    for line in suite_of(found.suite).item_lines(found):
+    selected = _find_in_run(item, runs[0]) if runs and items is None else _find(item, items)
+    for line in suite_of(selected.suite).item_lines(selected):
         echo(line)
     for folder in runs or ():
-        _show_outcomes(found, folder)
+        _show_outcomes(selected, folder)
     if image is not None:
-        _draw_witness(found, item, image)
+        _draw_witness(selected, item, image)
 
 
 def _show_outcomes(item: Item[Any], folder: Path) -> None:
@@ -53,15 +53,15 @@ def _show_outcomes(item: Item[Any], folder: Path) -> None:
 
     with closing(open_run(folder)) as run:
         planned, suite = run.item(item.id), suite_of(item.suite)
-        there = run.suite_item(item.id) if run.manifest.suite == item.suite else None
-        if planned is None or there is None or _asked(there) != _asked(item):
+        stored = run.suite_item(item.id) if run.manifest.suite == item.suite else None
+        if planned is None or stored is None or _content(stored) != _content(item):
             raise FormalimgError(f"{folder} has no such item {item.suite}/{item.id}: name a run of the same items")
         echo(f"\n{run.manifest.model.name} ({folder})")
         for judged in run.judged([(item.id, sample) for sample in range(run.manifest.samples)]):
             passed = judged.outcome.passed
             echo(f"  image {judged.outcome.sample}: {'unscored' if passed is None else 'pass' if passed else 'fail'}")
-            for one in failure_sentences(judged.verdict, suite, planned.formula) if not passed else ():
-                echo(f"    {one.text}")
+            for sentence in failure_sentences(judged.verdict, suite, planned.formula) if not passed else ():
+                echo(f"    {sentence.text}")
 
 
 def _draw_witness(item: Item[Any], name: str, image: Path) -> None:
@@ -74,8 +74,8 @@ def _draw_witness(item: Item[Any], name: str, image: Path) -> None:
     save_image(draw(item.spec.witness), image)
 
 
-def _asked(item: Item[Any]) -> tuple[int, str, str]:
-    return item.level, item.prompt, suite_of(item.suite).form.asked_text(item.spec)
+def _content(item: Item[Any]) -> tuple[int, str, str]:
+    return item.level, item.prompt, suite_of(item.suite).form.canonical_text(item.spec)
 
 
 def _find_in_run(name: str, folder: Path) -> Item[Any]:
@@ -84,10 +84,10 @@ def _find_in_run(name: str, folder: Path) -> Item[Any]:
 
     suite, number = _parts_of(name)
     with closing(open_run(folder)) as run:
-        found = run.suite_item(number) if run.manifest.suite == suite else None
-    if found is None:
+        item = run.suite_item(number) if run.manifest.suite == suite else None
+    if item is None:
         raise FormalimgError(f"{folder} has no item {name}: it is a run of {run.manifest.suite}")
-    return found
+    return item
 
 
 def _parts_of(name: str) -> tuple[str, str]:

@@ -36,7 +36,7 @@ class StudyPages(NamedTuple):
 
 
 def study_pages(
-    place: Path,
+    folder: Path,
     max_missed: float | None,
     min_seconds: float | None,
     instructions: bool | None,
@@ -46,24 +46,24 @@ def study_pages(
     from formalimg.human_eval.attention_checks import StudyRules
     from formalimg.human_eval.manifest import is_study, read_study_manifest
 
-    if is_study(place):
-        there = read_study_manifest(place)
+    if is_study(folder):
+        manifest = read_study_manifest(folder)
         settled = {
-            "--max-missed": (max_missed, there.rules and there.rules.max_missed),
-            "--min-seconds": (min_seconds, there.rules and there.rules.min_seconds),
-            "--instructions": (instructions, there.instructions),
-            "--completion-url": (completion_url, there.completion_url),
+            "--max-missed": (max_missed, manifest.rules and manifest.rules.max_missed),
+            "--min-seconds": (min_seconds, manifest.rules and manifest.rules.min_seconds),
+            "--instructions": (instructions, manifest.instructions),
+            "--completion-url": (completion_url, manifest.completion_url),
         }
-        late = next((name for name, (new, old) in settled.items() if new is not None and new != old), None)
+        late = next((name for name, (value, stored) in settled.items() if value is not None and value != stored), None)
         if late is not None:
-            raise FormalimgError(f"{late} is settled before the first answer, otherwise for {place}: leave it out")
+            raise FormalimgError(f"{late} is settled before the first answer, otherwise for {folder}: leave it out")
     if completion_url is not None and not completion_url.startswith(("https://", "http://")):
         raise FormalimgError(f"{completion_url!r} is no address of a web page: begin it with https://")
     rules = StudyRules(max_missed, min_seconds or 0.0)
     return StudyPages(rules, instructions is not False, completion_url or "")
 
 
-def create_or_resume(place: Path, config: StudyConfig, page: StudyPages, *, for_correction: bool) -> Mapping[str, str]:
+def create_or_resume(folder: Path, config: StudyConfig, page: StudyPages, *, for_correction: bool) -> Mapping[str, str]:
     """Create a study and return its links, or return no links if the same study already exists."""
     from formalimg import __version__
     from formalimg.human_eval.attention_checks import min_checks
@@ -72,11 +72,11 @@ def create_or_resume(place: Path, config: StudyConfig, page: StudyPages, *, for_
     from formalimg.human_eval.study_builder import create_study
     from formalimg.runs.reader import open_run
 
-    if place.exists():
-        manifest = read_study_manifest(place)
-        require_same_config(place, manifest, config)
+    if folder.exists():
+        manifest = read_study_manifest(folder)
+        require_same_config(folder, manifest, config)
         if for_correction and manifest.correction is None:
-            raise FormalimgError(f"{place} is a study that was not drawn for correction: choose another with --study")
+            raise FormalimgError(f"{folder} is a study that was not drawn for correction: choose another with --study")
         return {}
     # More images are worth more than more raters; published studies had five, who all saw every image.
     per_image = config.per_image or (1 if for_correction else config.raters or RATERS)
@@ -90,7 +90,7 @@ def create_or_resume(place: Path, config: StudyConfig, page: StudyPages, *, for_
             raise FormalimgError("choose how raters judge: --protocol likert, questions, scores, boxes or ab")
         labels = (config.labels or LABELS) if for_correction else None
         made = create_study(
-            place,
+            folder,
             runs,
             protocol,
             raters=raters,
@@ -117,13 +117,15 @@ def create_or_resume(place: Path, config: StudyConfig, page: StudyPages, *, for_
     return made.links
 
 
-def _precision_line(precision: LabelPrecision, asked: int) -> str:
+def _precision_line(precision: LabelPrecision, requested: int) -> str:
     """Describe the expected width of the corrected interval, including for other numbers of labels."""
-    few = f" (all that have a verdict, of {asked:,} asked for)" if precision.labels < asked else ""
-    others = "; ".join(f"{number:,} labels would give ±{_points(of)}" for number, of in precision.others.items())
+    few = f" (all that have a verdict, of {requested:,} asked for)" if precision.labels < requested else ""
+    alternatives = "; ".join(
+        f"{number:,} labels would give ±{_points(width)}" for number, width in precision.others.items()
+    )
     return (
         f"{precision.labels:,} labels{few} will give the corrected Overall to about ±{_points(precision.half_width)} "
-        f"points{f' ({others})' if others else ''}"
+        f"points{f' ({alternatives})' if alternatives else ''}"
     )
 
 
@@ -140,18 +142,20 @@ def _few_checks_line(rules: StudyRules, protocol: RatingProtocol) -> str:
     )
 
 
-def _items_line(draw: ItemDraw, asked: int) -> str:
+def _items_line(draw: ItemDraw, requested: int) -> str:
     """Describe the number of images and the expected precision of the closest differences."""
     items, images = len(draw.items), sum(map(len, draw.items))
-    few = f" (all that have images, of {asked:,} asked for)" if items < asked else ""
-    shown = f"{items:,} items{few}, {images:,} images"
+    few = f" (all that have images, of {requested:,} asked for)" if items < requested else ""
+    counts = f"{items:,} items{few}, {images:,} images"
     if not draw.outlooks:
-        return shown
-    others = "; ".join(f"±{_points(of)} with {number:,} items" for number, of in draw.others.items())
+        return counts
+    alternatives = "; ".join(f"±{_points(width)} with {number:,} items" for number, width in draw.others.items())
     first, *rest = draw.outlooks[:_MAX_PAIRS]
-    differences = [f"{_pair(first)} to about ±{_points(first.half_width)} points{f' ({others})' if others else ''}"]
-    differences += [f"{_pair(each)} to about ±{_points(each.half_width)}" for each in rest]
-    return f"{shown}: labels will give the difference {', '.join(differences)}{_at_once(draw)}"
+    differences = [
+        f"{_pair(first)} to about ±{_points(first.half_width)} points{f' ({alternatives})' if alternatives else ''}"
+    ]
+    differences += [f"{_pair(pair)} to about ±{_points(pair.half_width)}" for pair in rest]
+    return f"{counts}: labels will give the difference {', '.join(differences)}{_at_once(draw)}"
 
 
 def _pair(pair: PairOutlook) -> str:
@@ -168,22 +172,22 @@ def default_study_name(runs: Sequence[Path], suffix: str) -> str:
     return name if len(name) <= _MAX_NAME else ""
 
 
-def grow_study(place: Path, more: int | None) -> None:
+def grow_study(folder: Path, more: int | None) -> None:
     """Add images to a study, or complete an interrupted extension, and print the effect on precision."""
     from formalimg.human_eval.study_extension import add_images, finish_growth
 
     if more is None:
-        late = finish_growth(place)
+        late = finish_growth(folder)
         if late:
-            echo(f"{late:,} images of an interrupted --more were added to {place}")
+            echo(f"{late:,} images of an interrupted --more were added to {folder}")
         return
-    grown = add_images(place, more)
+    grown = add_images(folder, more)
     if grown.draw is not None:
-        echo(_grown_items_line(grown, grown.draw, more))
+        echo(_growth_line(grown, grown.draw, more))
         return
     if grown.precision is None:
         echo(
-            f"{grown.added:,} images of an interrupted --more were added to {place}, and no others: ask again for more"
+            f"{grown.added:,} images of an interrupted --more were added to {folder}, and no others: ask again for more"
         )
         return
     (now,) = grown.precision.others.values()
@@ -195,11 +199,11 @@ def grow_study(place: Path, more: int | None) -> None:
     )
 
 
-def _grown_items_line(grown: GrownStudy, draw: ItemDraw, asked: int) -> str:
+def _growth_line(grown: GrownStudy, draw: ItemDraw, requested: int) -> str:
     """Describe the number of added items and the precision of the differences that are still uncertain."""
-    few = "" if grown.added == asked else ", all that were left"
+    few = "" if grown.added == requested else ", all that were left"
     images = sum(map(len, draw.items))
-    shown = (
+    counts = (
         f"{grown.added:,} items with {images:,} images were added{few} ({grown.images:,} items in all, "
         f"{grown.labelled:,} labelled)"
     )
@@ -212,7 +216,7 @@ def _grown_items_line(grown: GrownStudy, draw: ItemDraw, asked: int) -> str:
         for pair in (uncertain or draw.outlooks)[:_MAX_PAIRS]
     ]
     certain = "all differences are certain already; " if draw.outlooks and not uncertain else ""
-    return f"{shown}{': ' if texts else ''}{certain}{'; '.join(texts)}{_at_once(draw)}"
+    return f"{counts}{': ' if texts else ''}{certain}{'; '.join(texts)}{_at_once(draw)}"
 
 
 def _at_once(draw: ItemDraw) -> str:

@@ -21,8 +21,7 @@ from formalimg.cli.options import (
     ProfileName,
     read_levels,
 )
-from formalimg.cli.progress import progress_bar
-from formalimg.cli.streams import echo
+from formalimg.cli.streams import echo, progress_bar
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
@@ -70,7 +69,7 @@ def synth_command(
         raise FormalimgError(f"{out} is a file: choose a folder to write items.jsonl to")
     if counting:
         suite = _counting_suite(suite)
-    given = {
+    values = {
         "--objects": objects,
         "--connectives": connectives or None,
         "--jobs": jobs,
@@ -79,7 +78,7 @@ def synth_command(
         "--difficulty": difficulty,
         "--profile": None if profile == "paper" else profile,
     }
-    options = {name: value for name, value in given.items() if value is not None}
+    options = {name: value for name, value in values.items() if value is not None}
     level_numbers = None if levels is None else read_levels(levels)
     plan = synthesis_of(suite, options).plan(level_numbers, per_level, seed, options)
     with progress_bar(f"making {suite}", plan.total) as on_progress:

@@ -11,7 +11,7 @@ import typer
 from formalimg._util.io import atomic_write_text
 from formalimg.cli import options
 from formalimg.cli.commands import argument, option
-from formalimg.cli.price_options import GivenPrices, require_prices
+from formalimg.cli.options import PriceOptions, require_prices
 from formalimg.cli.run_output import default_budget
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError, OverBudgetError
@@ -52,27 +52,30 @@ def translate_command(
         raise FormalimgError("-M and --price are for a chat model: name it with --model")
     words = translation_words(vocabulary)
     prompts = read_prompts(file)
-    found = [translate_by_reader(prompt, words) for prompt in prompts]
+    translations = [translate_by_reader(prompt, words) for prompt in prompts]
     if model is not None:
-        prices = GivenPrices(price, {"model": [model]})
-        given = options.read_options(model_options) | prices.option("model", model)
-        found = _ask_for_the_rest(found, words, model, given, default_budget(budget))
-    lines = "".join(json.dumps(one._asdict(), ensure_ascii=False) + "\n" for one in found)
+        prices = PriceOptions(price, {"model": [model]})
+        settings = options.read_options(model_options) | prices.option("model", model)
+        translations = _ask_for_the_rest(translations, words, model, settings, default_budget(budget))
+    lines = "".join(json.dumps(translation._asdict(), ensure_ascii=False) + "\n" for translation in translations)
     if out is None:
         print_data(lines)
     else:
         atomic_write_text(out, lines)
-    share = translation_shares(found)
+    share = translation_shares(translations)
     parts = [f"{share['reader']:.1%} read without a model"]
     if model is not None:
         parts.append(f"{share['model']:.1%} by {model}")
-    echo(f"{len(found):,} prompts to {to}: {', '.join(parts)}, {share['not translated']:.1%} not translated", err=True)
-    if all(one.formula is None for one in found):
+    echo(
+        f"{len(translations):,} prompts to {to}: {', '.join(parts)}, {share['not translated']:.1%} not translated",
+        err=True,
+    )
+    if all(translation.formula is None for translation in translations):
         raise typer.Exit(1)
 
 
 def _ask_for_the_rest(
-    found: list[Translation], words: TranslationWords, model: str, given: dict[str, str], budget: float | None
+    translations: list[Translation], words: TranslationWords, model: str, settings: dict[str, str], budget: float | None
 ) -> list[Translation]:
     """Complete the translations by asking the chat model for the missing ones."""
     from formalimg._util.aio import run_sync
@@ -80,15 +83,15 @@ def _ask_for_the_rest(
     from formalimg.models.registry import open_chat_model
     from formalimg.scoring.translation import FormulaTranslator
 
-    chat = open_chat_model(model, given)
+    chat = open_chat_model(model, settings)
     require_prices(budget, [chat])
     spending = Spending()
     spending.budget = budget
-    left = [one.prompt for one in found if one.formula is None]
+    missing = [translation.prompt for translation in translations if translation.formula is None]
     translator = FormulaTranslator(chat)
     try:
-        asked = run_sync(lambda: translator.translate_all(left, words, spending)) if left else {}
+        answers = run_sync(lambda: translator.translate_all(missing, words, spending)) if missing else {}
     except OverBudgetError as error:
         echo(f"stopped: {error}", err=True)
         raise typer.Exit(130) from None
-    return [asked.get(one.prompt, one) for one in found]
+    return [answers.get(translation.prompt, translation) for translation in translations]

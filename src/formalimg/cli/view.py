@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from formalimg.cli.commands import argument, option
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, print_address, require_web_extra
-from formalimg.cli.progress import progress_bar
-from formalimg.cli.streams import echo
+from formalimg.cli.streams import echo, progress_bar
 
 _EXPORT = "Static site"
 
@@ -68,7 +67,7 @@ def view_command(
             echo(f"not exported: {line}", err=True)
         return
     site = Site(runs, human or ())
-    no_runs = [found.folder for found in site.runs() if not is_run(found.folder)]
+    no_runs = [run.folder for run in site.runs() if not is_run(run.folder)]
 
     def announce(address: str) -> None:
         for folder in no_runs:

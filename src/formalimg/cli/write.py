@@ -16,16 +16,16 @@ from formalimg.cli.options import (
     DifficultyName,
     DryRun,
     OnlyCategory,
+    PriceOptions,
     Prices,
     ProfileName,
     key_value_option,
     read_levels,
     read_options,
+    require_prices,
 )
-from formalimg.cli.price_options import GivenPrices, require_prices
-from formalimg.cli.progress import progress_bar
 from formalimg.cli.run_output import default_budget, exit_if_stopped, print_estimated_calls
-from formalimg.cli.streams import echo
+from formalimg.cli.streams import echo, progress_bar
 
 if TYPE_CHECKING:
     from formalimg.benchmarks.authoring.engine import AuthoringResult
@@ -116,7 +116,7 @@ def write_command(
 
     if checker_options and checker is None:
         raise FormalimgError("-C is for the model that checks: name it with --checker")
-    given = {
+    values = {
         "--concepts": concepts,
         "--only": only,
         "--difficulty": difficulty,
@@ -128,14 +128,14 @@ def write_command(
         "--per-law": None if per_law == 1 else per_law,
         "--items": items,
     }
-    options = {name: value for name, value in given.items() if value is not None}
+    options = {name: value for name, value in values.items() if value is not None}
     authoring = authoring_of(suite, options)
     suite, choices = authoring.choose(suite, options)
     numbers = () if levels is None else read_levels(levels)
     plan = AuthoringPlan(suite, numbers, per_level or 0, seed, attempts or 0, version, choices)
     if checker is not None and not authoring.is_checked(plan):
         raise FormalimgError(f"{task or suite} are checked without a model: leave --checker out")
-    prices = GivenPrices(price, {"model": [model], "checker": [checker] if checker else []})
+    prices = PriceOptions(price, {"model": [model], "checker": [checker] if checker else []})
     writing = open_chat_model(model, read_options(model_options) | prices.option("model", model))
     checking = None
     if checker is not None:

@@ -72,6 +72,7 @@ class PromptedChat:
     """A chat model with its prompts, which users can override, and the options of its judge."""
 
     prompt_folder: ClassVar[Path]  # the folder of its prompts
+    retry_prompt: ClassVar[str] = ""  # the prompt that reports a `{problem}` with an answer and asks again, if any
     rules: ClassVar[Mapping[str, Setting]]
     """The version of the rules from answers to verdicts: raise it whenever a verdict may come out differently."""
 
@@ -85,7 +86,8 @@ class PromptedChat:
         self._texts = load_prompts(self.prompt_folder, own_prompts)
         self._chat = chat
         self._options = dict(options)
-        self._prompts = {setting: self._texts[name] for setting, name in prompts.items()}
+        names = {**prompts, "prompt_again": self.retry_prompt} if self.retry_prompt else prompts
+        self._prompts = {setting: self._texts[name] for setting, name in names.items()}
 
     @property
     def name(self) -> str:
@@ -112,18 +114,8 @@ class PromptedChat:
 class ChatJudge(PromptedChat):
     """Base class for judges and grounders that query a chat model and retry once after an invalid answer."""
 
-    retry_prompt: ClassVar[str]  # the prompt that reports a `{problem}` with an answer and asks again
     rules: ClassVar[Mapping[str, Setting]] = {"judging_rules": 1}
     image_position: ClassVar[ImagePosition] = "first"  # the place of the image in a prompt without a placeholder for it
-
-    def __init__(
-        self,
-        chat: ChatModel,
-        options: Mapping[str, Setting],
-        prompts: Mapping[str, str],
-        own_prompts: Path | None = None,
-    ) -> None:
-        super().__init__(chat, options, {**prompts, "prompt_again": self.retry_prompt}, own_prompts)
 
     async def _encode(self, image: LoadedImage, *, on_grid: bool = False) -> ChatImage:
         return await asyncio.to_thread(encode_image, image, on_grid=on_grid)

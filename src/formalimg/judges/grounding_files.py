@@ -18,7 +18,7 @@ from pathlib import Path
 from formalimg._util.io import read_plain_bytes
 from formalimg._util.strict_json import loads_strict
 from formalimg.benchmarks.formal.spec import FormulaSpec
-from formalimg.drawing.icon_scene import failed_layout_png, layout_png
+from formalimg.drawing.icon_scene import layout_error_png, layout_png
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.scene_judge import RULES, judge_grounding, judge_written_layout
@@ -84,7 +84,10 @@ def find_grounding_folders(path: Path) -> list[GroundingFolder]:
     for candidates in (*(sorted(path.glob(pattern)) for pattern in _PATTERNS), [path]):
         folders = [folder for folder in candidates if folder.is_dir() and any(folder.glob("*.json"))]
         if folders:
-            return [GroundingFolder(folder, _model_name(folder)) for folder in folders]
+            names = [
+                [part for part in folder.resolve().parts if part not in ("json", "grounding")] for folder in folders
+            ]
+            return [GroundingFolder(folder, parts[-1]) for folder, parts in zip(folders, names, strict=True)]
     raise FormalimgError(
         f"{path} holds no grounding files: give a folder with files such as 0.json, or one above "
         "MODEL/grounding/json/0.json"
@@ -200,7 +203,7 @@ def _draw_file(path: Path) -> bytes:
     try:
         return layout_png(read_grounding_file(path))
     except SceneError as error:
-        return failed_layout_png(" ".join(str(error).split()))
+        return layout_error_png(" ".join(str(error).split()))
 
 
 def _read_file(path: Path, limit: int = _MAX_GROUNDING_BYTES) -> bytes:
@@ -212,8 +215,3 @@ def _read_file(path: Path, limit: int = _MAX_GROUNDING_BYTES) -> bytes:
 
 def _file_names(item: str, sample: int) -> tuple[str, ...]:
     return (f"{item}_{sample}",) if sample else (item, f"{item}_0")
-
-
-def _model_name(folder: Path) -> str:
-    parts = [part for part in folder.resolve().parts if part not in ("json", "grounding")]
-    return parts[-1] if parts else "groundings"

@@ -321,7 +321,7 @@ class _PromptIndex:
                 f"no item of {', '.join(self._suites)} has the prompt {truncate(plain, 60, 20)!r}: send the prompt as "
                 "exported, or name the suite and id"
             )
-        if len({(item.suite, suite(item.suite).form.asked_text(item.spec)) for item in items}) > 1:
+        if len({(item.suite, suite(item.suite).form.canonical_text(item.spec)) for item in items}) > 1:
             names = ", ".join(f"{item.id} of {item.suite}" for item in items[:4])
             raise FormalimgError(f"several items have this prompt and ask for different things ({names}): name one")
         return items[0]

@@ -112,13 +112,6 @@ def test_an_odd_question_is_asked_if_it_can_be_and_else_named(
     assert why in "".join(skipped)
 
 
-def test_a_weight_that_is_none_is_the_usual_one_of_its_type(tmp_path: Path) -> None:
-    asked = [{**each, "weight": -1} if each["id"] == "3" else each for each in ASKED]
-    items, _ = read(repository(tmp_path, [GROUP], asked))
-    assert [each.weight for each in items[0].spec.questions] == [3, 8, 15]
-    assert odd_tags(items[0].tags) == ("question-mended",)
-
-
 def test_what_is_no_record_is_skipped_and_named(tmp_path: Path) -> None:
     loaded = load_with_skipped("cf-world", repository(tmp_path, ["text", GROUP, None]))
     items, skipped = loaded.items, loaded.skipped
@@ -127,13 +120,6 @@ def test_what_is_no_record_is_skipped_and_named(tmp_path: Path) -> None:
         "prompt/physics/Classical Mechanics.json, record 1",
         "prompt/physics/Classical Mechanics.json, record 3",
     ]
-
-
-def test_of_a_field_that_is_there_twice_the_last_counts(tmp_path: Path) -> None:
-    twice = json.dumps([GROUP]).replace('"id": "0"', '"id": "0", "prompt_l1": "Lost."')
-    items, _ = read(repository(tmp_path, twice))
-    assert items[0].prompt == GROUP["prompt_l1"]
-    assert odd_tags(items[0].tags) == ("repeated-field",)
 
 
 @pytest.mark.parametrize(

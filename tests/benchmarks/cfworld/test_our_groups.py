@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from formalimg import load
-from formalimg.benchmarks.cfworld.group_checks import check_groups, find_comparison
+from formalimg.benchmarks.cfworld.group_checks import find_comparison
 from formalimg.benchmarks.cfworld.items import builtin_groups, denominalised_items, items_of_groups, replace_nouns
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
@@ -31,10 +31,6 @@ def test_there_are_thirty_of_each_field() -> None:
         ],
         30,
     )
-
-
-def test_the_checker_finds_nothing() -> None:
-    assert check_groups(GROUPS) == []
 
 
 def test_laws_and_prompts_are_not_used_up_twice() -> None:
@@ -74,11 +70,6 @@ def test_described_outcomes_differ_from_the_named_ones_in_target_nouns_only() ->
         kept = ".*".join(re.escape(part).replace(",", ",?") for part in frame)
         assert re.fullmatch(kept, group.described), group.id
         assert len(" ".join(nouns)) < 0.75 * len(group.outcome), group.id
-
-
-def test_few_descriptions_compare() -> None:
-    assert len(_comparing(None)) <= 0.05 * len(GROUPS)
-    assert len(_comparing("@1")) > 0.4 * len(GROUPS)  # what is counted is what version 1 was full of
 
 
 @pytest.mark.parametrize(
@@ -130,13 +121,6 @@ def _reworded(before: Mapping[str, Item[Any]], after: Mapping[str, Item[Any]]) -
         for item in after.values()
         if (item.prompt, item.spec) != (before[item.id].prompt, before[item.id].spec)
     }
-
-
-def _comparing(version: str | None) -> list[str]:
-    """The described outcomes of a version that compare."""
-    scenes = {item.spec.group: item.prompt for item in load("cf-world", version) if item.level == 3}
-    outcomes = [item.prompt.removeprefix(scenes[item.spec.group]) for item in load("cf-world-denominalised", version)]
-    return [outcome for outcome in outcomes if find_comparison(outcome)]
 
 
 def _target_nouns(group: str) -> dict[str, str]:

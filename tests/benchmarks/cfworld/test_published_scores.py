@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from formalimg.benchmarks.cfworld.score_files import read_cf_scores
+from formalimg.benchmarks.cfworld.result_files import read_cf_scores
 from formalimg.errors import FormalimgError
 
 JUDGED = {

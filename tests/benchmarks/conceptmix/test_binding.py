@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -79,19 +78,6 @@ def test_what_is_drawn_is_bound_and_found_again(k: int, rng: random.Random, prof
     assert len(concept_statements(bound, full, pools)) == k + 1
 
 
-def test_every_object_without_a_colour_is_as_likely_to_get_one() -> None:
-    drawn = [
-        *(Concept("object", item) for item in ("cat", "dog", "pig")),
-        *(Concept("color", c) for c in ("red", "blue")),
-    ]
-    rng = random.Random(0)
-    seen = Counter(
-        tuple(obj.attributes.get("color") for obj in bind_attributes(drawn, POOLS, rng).objects) for _ in range(3_000)
-    )
-    assert len(seen) == 6
-    assert all(400 < often < 600 for often in seen.values())
-
-
 def test_attributes_stand_in_the_order_of_binding() -> None:
     drawn = [Concept("object", "cat"), Concept("texture", "glass"), Concept("color", "red")]
     assert list(bind_attributes(drawn, POOLS, random.Random(0)).objects[0].attributes) == ["texture", "color"]
@@ -159,30 +145,30 @@ def with_relation(place: int, **changes: str | int | None) -> Binding:
 @pytest.mark.parametrize(
     ("after", "says"),
     [
-        (with_object(0, "lion", color="red"), "the item of object 1 was 'cat' and is now 'lion'"),
-        (with_object(0, "cat", color="blue"), "the color of object 1 (cat) was 'red' and is now 'blue'"),
-        (with_object(0, "cat"), "object 1 (cat) has lost its color 'red'"),
-        (with_object(0, "cat", color="red", size="huge"), "object 1 (cat) had no size and is now given 'huge'"),
+        (with_object(0, "lion", color="red"), "object 1 was 'cat' and is now 'lion'"),
+        (with_object(0, "cat", color="blue"), "the color of object 1 was 'red' and is now 'blue'"),
+        (with_object(0, "cat"), "the color of object 1 (red) is missing"),
         (
-            with_object(2, "pig", size="huge"),
-            "object 3 (pig) was added and may have an item only, but it has size huge",
+            with_object(0, "cat", color="red", size="huge"),
+            "the size of object 1 (huge) was added, but only plain objects may be",
         ),
-        (replace(FULL, style=None), "the style 'ink' is missing"),
+        (with_object(2, "pig", size="huge"), "the size of object 3 (huge) was added, but only plain objects may be"),
+        (replace(FULL, style=None), "the style (ink) is missing"),
         (replace(FULL, style="manga"), "the style was 'ink' and is now 'manga'"),
-        (with_relation(0, name="right"), "relation 1 was 'left' and is now 'right'; names and order must stay"),
+        (with_relation(0, name="right"), "relation 1 was 'left' and is now 'right'"),
         (
             with_relation(0, description="?"),
-            "the description of relation 1 (left) was 'the {ObjectA} is left' and is now '?'",
+            "the description of relation 1 was 'the {ObjectA} is left' and is now '?'",
         ),
-        (with_relation(0, first=None), "ObjectA_id of relation 1 (left) is still '?'; fill in the id of an object"),
-        (with_relation(0, second=4), "ObjectB_id of relation 1 (left) is 4, but objects are 1 to 3"),
-        (with_relation(0, first=3), "relation 1 (left) is between object 3 and itself; it needs two objects"),
-        (with_relation(1, first=3), "ObjectA_id of relation 2 (top) was 1 and is now 3"),
-        (with_relation(1, first=None), "ObjectA_id of relation 2 (top) was 1 and is now ?"),
+        (with_relation(0, first=None), "ObjectA_id of relation 1 is still '?': fill in the id of an object"),
+        (with_relation(0, second=4), "ObjectB_id of relation 1 is 4, but objects are 1 to 3"),
+        (with_relation(0, first=3), "relation 1 is between object 3 and itself: it needs two objects"),
+        (with_relation(1, first=3), "ObjectA_id of relation 2 was 1 and is now 3"),
+        (with_relation(1, first=None), "ObjectA_id of relation 2 was 1 and is now '?'"),
         (replace(FULL, relations=FULL.relations[:1]), "relation 2 (top) is missing"),
         (
             replace(FULL, relations=(*FULL.relations, SpatialRelation("top", "", 1, 2))),
-            "relation 3 (top) was added, but only objects may be",
+            "relation 3 (top) was added, but only plain objects may be",
         ),
         (
             replace(FULL, objects=FULL.objects[:1], relations=()),
@@ -196,23 +182,10 @@ def test_tampering_is_told_in_words(after: Binding, says: str) -> None:
 
 
 def test_styles_may_not_be_added_and_relations_not_swapped() -> None:
-    assert binding_changes(replace(GIVEN, style=None), FULL) == "there was no style and now there is 'ink'"
+    assert (
+        binding_changes(replace(GIVEN, style=None), FULL) == "the style (ink) was added, but only plain objects may be"
+    )
     swapped = binding_changes(GIVEN, replace(FULL, relations=FULL.relations[::-1]))
     assert swapped is not None
     assert "relation 1 was 'left' and is now 'top'" in swapped
     assert binding_changes(GIVEN, GIVEN) is not None  # nothing was filled in
-
-
-CHANGES: list[Callable[[Binding, random.Random], Binding]] = [
-    lambda b, rng: replace(b, style="another" if b.style is None else rng.choice([None, "another"])),
-    lambda b, rng: replace(b, objects=(BoundObject("else", b.objects[0].attributes), *b.objects[1:])),
-    lambda b, rng: replace(b, objects=(*b.objects[1:], b.objects[0])),
-    lambda b, rng: replace(b, objects=(*b.objects, BoundObject("tree", {rng.choice(ATTRIBUTES): "odd"}))),
-    lambda b, rng: replace(b, relations=(*b.relations, SpatialRelation("left", "", 1, 2))),
-]
-
-
-@given(k=st.integers(1, 7), rng=seeds, change=st.sampled_from(CHANGES))
-def test_no_change_goes_unseen(k: int, rng: random.Random, change: Callable[[Binding, random.Random], Binding]) -> None:
-    binding = bind_attributes(draw_concepts(k, POOLS, rng), POOLS, rng)
-    assert binding_changes(binding, change(completed(binding, rng), rng)) is not None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Hashable
 
 import pytest
 
-from formalimg import load
 from formalimg.benchmarks.conceptmix.completion import complete_binding
 from formalimg.benchmarks.conceptmix.conflicts import SceneObjects, count_problems, relation_conflicts
+from formalimg.benchmarks.conceptmix.generation import content_key
 from formalimg.benchmarks.conceptmix.plausibility import BoundRelation, bound_relations
-from formalimg.benchmarks.conceptmix.spec import Binding, BoundObject, SpatialRelation
+from formalimg.benchmarks.conceptmix.spec import Binding, BoundObject, ConceptSpec, RequestedConcept, SpatialRelation
 from tests.benchmarks.conceptmix.given import given
 
 
@@ -84,20 +85,6 @@ def test_what_viewers_would_ask_about_is_counted(text: str, why: str) -> None:
     assert problems(text) > 0, why
 
 
-def test_an_item_of_version_1_that_nearly_contradicts_itself_is_refused_now() -> None:
-    """A cup inside a necklace that lies on a laptop, and above the laptop without touching it."""
-    binding = load("conceptmix", "@1")[1993].spec.binding
-    assert binding is not None
-    assert [(one.name, one.first, one.second) for one in binding.relations] == [
-        ("top", 2, 1), ("inside", 3, 2), ("above", 3, 1),
-    ]  # fmt: skip
-    placed = bound_relations(binding.relations)
-    assert count_problems(placed, SceneObjects(binding.objects, 2)) > 0
-    hollow = (binding.objects[0], BoundObject("bowl"), BoundObject("ring"))  # things for which each alone is fine
-    assert count_problems(placed[:2], SceneObjects(hollow, 2)) == 0
-    assert count_problems(placed, SceneObjects(hollow, 2)) > 0
-
-
 @pytest.mark.parametrize(
     ("items", "relation"),
     [
@@ -122,3 +109,35 @@ def test_relations_of_the_user_imply_nothing() -> None:
     placed = [BoundRelation("near", 1, 2), BoundRelation("near", 2, 3), BoundRelation("near", 1, 3)]
     cast = tuple(map(BoundObject, ("cat", "dog", "cow")))
     assert count_problems(placed, SceneObjects(cast, 3)) == 0
+
+
+def content_of(text: str, *, bound: bool = True) -> Hashable:
+    concepts, binding = given(text)
+    asked = [RequestedConcept(*one.concept, f"say {number}", f"{number}?") for number, one in enumerate(concepts)]
+    return content_key(ConceptSpec(tuple(asked), binding if bound else None))
+
+
+def test_the_order_does_not_matter() -> None:
+    assert content_of("red cat | blue dog | 1 left 2 | 2 above 1") == content_of(
+        "blue dog | red cat | 1 above 2 | 2 left 1"
+    )
+    assert content_of("red cat | blue dog", bound=False) == content_of("dog | red blue cat", bound=False)
+
+
+def test_who_has_what_does() -> None:
+    different = [
+        "red cat | blue dog",
+        "blue cat | red dog",
+        "red blue cat | dog",
+        "red cat | blue dog | 1 left 2",
+        "red cat | blue dog | 2 left 1",
+        "red cat | blue dog | 2 right 1",
+        "red cat | blue dog | style ink",
+        "red cat | blue dog | style manga",
+    ]
+    assert len({content_of(text) for text in different}) == len(different)
+
+
+def test_what_was_added_counts_where_a_relation_names_it() -> None:
+    assert content_of("cat | +table | 1 top 2") != content_of("cat | +bench | 1 top 2")
+    assert content_of("tiny cat | +table") == content_of("tiny cat | +bench")

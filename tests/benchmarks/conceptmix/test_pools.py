@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.benchmarks.conceptmix.generation import ConceptRecipe, generate_concept_items
 from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.errors import FormalimgError
 
@@ -111,18 +110,6 @@ def test_both_forms_give_the_same_pool_and_others_stay_ours(tmp_path: Path) -> N
     assert mine["spatial"].values == ("left", "near")
     assert mine["spatial"].sentence("left") == "the {ObjectA} is west of the {ObjectB}"
     assert {**mine, "spatial": ours["spatial"]} == ours
-
-
-def test_a_relation_of_the_user_is_in_prompt_question_and_statement(tmp_path: Path) -> None:
-    (tmp_path / "spatial.toml").write_text(
-        'values = ["next to"]\nstatement = "the {ObjectA} is right {value} the {ObjectB}"'
-    )
-    for item in generate_concept_items(ConceptRecipe((2,), 20, concepts=tmp_path, only="spatial")).items:
-        for asked in item.spec.concepts:
-            if asked.category == "spatial":
-                assert " right next to " in asked.statement
-                assert " right next to " in asked.question
-        assert "right next to" in item.prompt.lower()
 
 
 def test_a_difficulty_that_no_concept_has_is_an_error(tmp_path: Path) -> None:

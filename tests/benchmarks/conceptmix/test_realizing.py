@@ -25,7 +25,7 @@ from formalimg.benchmarks.conceptmix.spec import (
     SpatialRelation,
 )
 from formalimg.benchmarks.conceptmix.words import join_list, plural_of, singular_of, with_a, with_article
-from tests.benchmarks.conceptmix.given import attributes_of, drawn, given
+from tests.benchmarks.conceptmix.given import drawn, given
 from tests.support.sizes import tries
 
 POOLS = load_pools(profile="official-code")
@@ -77,43 +77,12 @@ def test_verbs_agree(k: int, seed: int) -> None:
             assert re.fullmatch(MANY if many else ONE, verb) or not re.fullmatch(f"{ONE}|{MANY}", verb), prompt
 
 
-WORDINGS = {
-    "tiny": "tiny|minuscule|very small|extremely small|diminutive|miniature",
-    "huge": "huge|enormous|gigantic|immense|colossal|massive|giant|very large|oversized",
-}
-
-
-@settings(max_examples=tries(30, 60), deadline=None)
-@for_all(st.integers(1, 9), st.integers(0, 10**6))
-def test_each_attribute_is_said_as_often_as_it_is_asked_for(k: int, seed: int) -> None:
-    found = drawn(k, POOLS, random.Random(seed))
-    prompt = write_prompt(*found, random.Random(seed)).lower()
-    asked = [one.concept.value for one in attributes_of(found) if one.concept.category in ("size", "texture", "color")]
-    oranges = sum(obj.item == "orange" for obj in found.binding.objects)
-    for value in set(asked) - ({"orange"} if oranges else set()):
-        assert len(re.findall(rf"\b(?:{WORDINGS.get(value, value)})\b", prompt)) == asked.count(value), prompt
-
-
 def test_the_same_chance_gives_the_same_words_and_another_gives_others() -> None:
     found = given("2 tiny heart red pizza | glass table | duck | 1 top 2 | 3 left 2 | style manga")
     prompts = [write_prompt(*found, random.Random(seed)) for seed in range(60)]
     assert prompts == [write_prompt(*found, random.Random(seed)) for seed in range(60)]
     assert len(set(prompts)) > 30
     assert len({" ".join(prompt.split()[:2]) for prompt in prompts}) >= 6
-
-
-def test_many_concepts_are_no_trouble() -> None:
-    rng = random.Random(1)
-    for k in (30, 60):
-        found = drawn(k, POOLS, rng)
-        assert missing_concepts(write_prompt(*found, rng), *found) == ()
-
-
-def test_something_added_to_compare_sizes_with_is_named_and_nothing_more() -> None:
-    for seed in range(20):
-        prompt = write_prompt(*given("tiny elephant | +plate"), random.Random(seed))
-        assert re.search(r"\ba plate\b(?! of)", prompt.lower())
-        assert "normal" not in prompt
 
 
 def test_a_name_that_occurs_twice_is_told_apart() -> None:
@@ -149,14 +118,6 @@ def test_colours_stand_where_they_name_no_species_and_no_race() -> None:
         assert "white rose" in prompt
 
 
-def test_an_aside_never_hangs_on_the_image() -> None:
-    prompts = [write_prompt(*given("kite | cat | 1 above 2 | style sketch"), random.Random(seed)) for seed in range(60)]
-    assert not [
-        text for text in prompts if re.match(r"(A sketch\w*( \w+)?|The \w+) (of|shows|\w+s) [^.]*(touch|contact)", text)
-    ]
-    assert any(text.startswith("In a sketch, ") for text in prompts)
-
-
 def test_what_follows_a_noun_is_not_read_into_another() -> None:
     """Not "a woman painted purple all over outside a cup", nor "a tunnel behind a tree with a metallic texture"."""
     for seed in range(60):
@@ -169,12 +130,6 @@ def test_what_follows_a_noun_is_not_read_into_another() -> None:
         )
         assert not re.search(r"tunnel [^.]*\b(with a metallic|painted)", prompt), prompt
         assert not re.search(r"(behind|back of|left|side) [^.]*(with a metallic|man painted)", prompt), prompt
-
-
-def test_two_relations_to_the_same_object_have_a_sentence_each() -> None:
-    for seed in range(60):
-        prompt = write_prompt(*given("cat | spoon | 1 behind 2 | 1 left 2"), random.Random(seed))
-        assert not re.search(r"spoon and [^.]*spoon", prompt), prompt
 
 
 def test_what_touches_from_below_is_directly_underneath() -> None:
@@ -236,14 +191,6 @@ def test_every_verb_and_name_in_the_data_exists_and_can_be_read() -> None:
     assert tables["relations"].keys() == set(POOLS["spatial"].values)
     for category, table in tables["attributes"].items():
         assert table.keys() - {"default", "people"} <= set(POOLS[category].values)
-
-
-def test_styles_that_we_do_not_know_stand_in_good_order() -> None:
-    for text in ("car | style art deco", "car | cat | 1 left 2 | style art deco"):
-        prompts = [write_prompt(*given(text), random.Random(seed)) for seed in range(60)]
-        assert not [prompt for prompt in prompts if "art deco of" in prompt]
-        assert any("n a picture in the style of art deco, " in prompt for prompt in prompts)
-        assert any(prompt.startswith("In the style of art deco, ") for prompt in prompts)
 
 
 def test_a_relation_of_the_user_is_said_in_its_own_words() -> None:

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
+from math import comb
 
 import pytest
 
-from formalimg.benchmarks.conceptmix.pools import PoolProfile, load_pools
+from formalimg.benchmarks.conceptmix.plausibility import reference_objects
+from formalimg.benchmarks.conceptmix.pools import PoolProfile, Pools, load_pools
 from formalimg.benchmarks.conceptmix.sampling import (
     InfeasibleDrawError,
+    bind_attributes,
     category_distribution,
+    count_bindings,
+    count_combinations,
     draw_concepts,
+    max_items,
 )
-from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Category, Concept
+from formalimg.benchmarks.conceptmix.spec import ATTRIBUTES, CATEGORIES, Binding, Category, Concept
 from formalimg.errors import FormalimgError
 from tests.benchmarks.conceptmix.brute_force import (
     OTHER_CATEGORIES,
+    all_combinations,
     chances_of_objects,
     keeps_rules,
     orders_kept,
@@ -122,33 +129,11 @@ def test_the_law_of_the_code_agrees_with_what_was_simulated() -> None:
     assert two_styles == pytest.approx([0, 0, 0.8, 2.6, 5.5, 9.2, 13.4], abs=0.15)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("k", [8, 40, 200])
-def test_any_k_can_be_drawn(k: int, profile: PoolProfile) -> None:
-    pools, rng = load_pools(profile=profile), random.Random(k)
-    for _ in range(40):
-        n, others = categories_of(draw_concepts(k, pools, rng, profile=profile))
-        assert n + len(others) == k + 1
-        assert keeps_rules(others, n, profile, None)
-
-
 def test_numbers_of_objects_that_admit_no_draw_give_their_chance_to_the_others() -> None:
     assert category_distribution(2, load_pools(), "object") == {n: Fraction(w, 16) for n, w in ((1, 9), (2, 6), (3, 1))}
     pools = load_pools(profile="official-code")
     assert category_distribution(8, pools, "object", profile="official-code") == chances_of_objects(8, range(2, 10))
     assert category_distribution(8, pools_of(object=3), "object") == chances_of_objects(8, range(1, 4))
-
-
-@pytest.mark.parametrize("only", CATEGORIES)
-def test_only_one_category_beside_the_objects(only: Category) -> None:
-    pools, rng = load_pools(), random.Random(1)
-    for k in range(1, 8):
-        for _ in range(20):
-            n, others = categories_of(draw_concepts(k, pools, rng, only=only))
-            assert n + len(others) == k + 1
-            assert set(others) == ({only} if only != "object" else set())
-            assert keeps_rules(others, n, "paper", only)
-    assert categories_of(draw_concepts(1, pools, rng, only="color")) == (1, ("color",))
 
 
 @pytest.mark.parametrize(
@@ -190,3 +175,81 @@ def test_wrong_words_say_what_to_do() -> None:
 def test_a_seed_gives_the_same_concepts_everywhere() -> None:
     drawn = draw_concepts(4, load_pools(), random.Random("ConceptMix"))
     assert [value for _, value in drawn] == ["bee", "robot", "blue", "square", "2"]
+
+
+POOLS = pools_of(object=3, color=2, size=2, spatial=2, style=2)
+
+Attributes = frozenset[tuple[str, str]]
+Structure = tuple[frozenset[tuple[str, Attributes]], str | None, tuple[str, ...]]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("only", [None, "object", "color", "spatial", "style"])
+def test_combinations_and_bindings_are_as_many_as_can_be_listed(only: Category | None, profile: PoolProfile) -> None:
+    for k in (1, 2, 3, 4):
+        listed = list(all_combinations(k, POOLS, profile, only))
+        if not listed:
+            with pytest.raises(InfeasibleDrawError):
+                count_combinations(k, POOLS, profile=profile, only=only)
+            continue
+        assert count_combinations(k, POOLS, profile=profile, only=only) == len(listed)
+        bound = {structure for items, others in listed for structure in all_structures(items, others)}
+        assert count_bindings(k, POOLS, profile=profile, only=only) == len(bound)
+
+
+def all_structures(items: Sequence[str], others: Sequence[tuple[Category, str]]) -> Iterator[Structure]:
+    """All ways to give each attribute to some object without one, and to let one of the styles stay."""
+    relations = tuple(sorted(value for category, value in others if category == "spatial"))
+    styles: set[str | None] = {value for category, value in others if category == "style"}
+    held: set[tuple[Attributes, ...]] = {tuple(frozenset() for _ in items)}
+    for category, value in others:
+        if category in ATTRIBUTES:
+            held = {
+                (*before[:place], before[place] | {(category, value)}, *before[place + 1 :])
+                for before in held
+                for place in range(len(items))
+                if category not in dict(before[place])
+            }
+    for attributes in held:
+        for style in styles or {None}:
+            yield frozenset(zip(items, attributes, strict=True)), style, relations
+
+
+def structure_of(binding: Binding) -> Structure:
+    return (
+        frozenset((obj.item, frozenset(obj.attributes.items())) for obj in binding.objects),
+        binding.style,
+        tuple(sorted(relation.name for relation in binding.relations)),
+    )
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_everything_that_is_counted_comes_up_and_nothing_else(profile: PoolProfile) -> None:
+    pools, rng = pools_of(object=2, color=2, style=2), random.Random(2)
+    combinations, structures = set(), set()
+    for _ in range(3_000):
+        drawn = draw_concepts(2, pools, rng, profile=profile)
+        combinations.add(tuple(sorted(drawn)))
+        structures.add(structure_of(bind_attributes(drawn, pools, rng)))
+    assert len(combinations) == count_combinations(2, pools, profile=profile)
+    assert len(structures) == count_bindings(2, pools, profile=profile)
+
+
+def test_the_published_pools_hold_nearly_as_many_as_the_paper_says() -> None:
+    pools: Pools = load_pools()
+    counts = [count_combinations(k, pools) for k in range(1, 8)]
+    assert counts[0] == 1_225 + 50 * 49  # two objects, or one and any of the 49 others
+    # Three objects; two and one of the others; one and two others of different categories, or two spatial ones.
+    assert counts[1] == 19_600 + 1_225 * 49 + 50 * (954 + 55)
+    # The paper says about 145 billion, which is what any 2 to 8 of the 96 concepts would be that it speaks of.
+    assert sum(counts) == pytest.approx(sum(comb(96, concepts) for concepts in range(2, 9)), rel=0.02)
+    assert count_bindings(1, pools) == counts[0]  # one object: nothing to choose
+    assert all(count_bindings(k, pools) > counts[k - 1] for k in range(2, 8))
+
+
+def test_items_are_at_most_the_bindings_with_all_pairs_for_their_relations() -> None:
+    for k, only in ((1, "size"), (2, "color"), (2, "object"), (1, "style")):
+        assert max_items(k, POOLS, only=only) == count_bindings(k, POOLS, only=only)  # type: ignore[arg-type]
+    # One object in one of two relations: to one of 32 plain objects, or one of these to it.
+    assert max_items(1, POOLS, only="spatial") == 3 * 2 * (2 * len(reference_objects()))
+    assert max_items(2, POOLS) > count_bindings(2, POOLS)

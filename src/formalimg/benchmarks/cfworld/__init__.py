@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from formalimg.benchmarks.cfworld.diagnosis import diagnose
     from formalimg.benchmarks.cfworld.items import builtin_groups, denominalised_items, items_of_groups
-    from formalimg.benchmarks.cfworld.score_files import read_cf_scores
+    from formalimg.benchmarks.cfworld.result_files import read_cf_scores
     from formalimg.benchmarks.cfworld.scores import (
         prior_resistance,
         reasoning_retention,

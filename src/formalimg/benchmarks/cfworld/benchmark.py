@@ -173,7 +173,7 @@ class CfWorld(Benchmark):
     # --- models and rewards
 
     def image_layout(self) -> ImageLayout:
-        from formalimg.benchmarks.cfworld.image_files import LAYOUT
+        from formalimg.benchmarks.cfworld.result_files import LAYOUT
 
         return LAYOUT
 

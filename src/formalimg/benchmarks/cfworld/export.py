@@ -18,8 +18,7 @@ from formalimg.benchmarks.cfworld.items import pair_objects
 from formalimg.benchmarks.cfworld.judge import PERSONAS, select_persona
 from formalimg.benchmarks.cfworld.published_judge import FAMILIES
 from formalimg.benchmarks.cfworld.published_records import PUBLISHED_TYPES
-from formalimg.benchmarks.cfworld.run_scores import NO_FACTUAL, counterfactual_specs
-from formalimg.benchmarks.cfworld.score_files import (
+from formalimg.benchmarks.cfworld.result_files import (
     GATE_NOTE,
     GATE_REASON,
     CfWorldFile,
@@ -29,6 +28,7 @@ from formalimg.benchmarks.cfworld.score_files import (
     probe_file,
     whole_weight,
 )
+from formalimg.benchmarks.cfworld.run_scores import NO_FACTUAL, counterfactual_specs
 from formalimg.benchmarks.cfworld.spec import (
     CF_WORLD,
     CF_WORLD_ATTRIBUTES,

@@ -152,16 +152,16 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Co
     if not isinstance(questions, list) or not all(map(_is_question, questions)):
         record.wrong(f"questions must be a list of objects with {', '.join(_TEXTS)} (texts) and a weight above 0")
         return None
-    return None if group is None or assessment is None else known_spec(record.fields)
+    return None if group is None or assessment is None else build_spec(record.fields)
 
 
-def known_spec(record: dict[str, Any]) -> CounterfactualSpec:
+def build_spec(record: dict[str, Any]) -> CounterfactualSpec:
     """Return the spec in fields that are known to be valid, without checking them."""
     questions = tuple(WeightedQuestion(**question) for question in record["questions"])
     return CounterfactualSpec(record["group"], record["assessment"], questions)
 
 
-def asked_text(spec: CounterfactualSpec) -> str:
+def canonical_text(spec: CounterfactualSpec) -> str:
     """Return a spec as one text: its fields as JSON."""
     return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)
 

@@ -64,7 +64,6 @@ def lacks_size_reference(binding: Binding) -> bool:
 
 
 def _complete_with_reference(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> _Completion:
-    """Return the best completion with one additional reference object, breaking ties at random."""
     items = [obj.item for obj in objects]
     candidates = [
         BoundObject(obj.name)
@@ -99,7 +98,6 @@ def _company_cost(candidate: BoundObject, binding: Binding) -> int:
 
 
 def _complete_with(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> _Completion:
-    """Return the best completion with exactly these objects."""
     indexes = [index for index, relation in enumerate(binding.relations) if relation.is_open]
     indexes.sort(key=lambda index: binding.relations[index].name not in _CONSTRAINED_FIRST)
     scene, placed = SceneObjects(objects, len(binding.objects)), bound_relations(binding.relations)
@@ -126,7 +124,6 @@ def _count_lacking(binding: Binding, objects: Sequence[BoundObject], placed: Seq
 def _place_relations(
     relations: Sequence[SpatialRelation], placed: tuple[BoundRelation, ...], scene: SceneObjects, rng: Random
 ) -> tuple[BoundRelation, ...]:
-    """Choose objects for the open relations, in order, given the relations already placed."""
     trials = iter(range(_MAX_TRIALS))
     best = _search_placement(relations, placed, count_problems(placed, scene), scene, rng, trials)
     if best is None:

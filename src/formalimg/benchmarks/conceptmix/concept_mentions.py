@@ -82,7 +82,6 @@ def _book_of(concepts: frozenset[Concept]) -> Mapping[Phrase, PhraseMeanings]:
 
 
 def _pick_clearest(meanings: Sequence[PhraseMeaning]) -> PhraseMeanings:
-    """Return one meaning per category, preferring names over hints."""
     best: dict[str, PhraseMeaning] = {}
     for clear in sorted(meanings, key=lambda meaning: meaning.hinted):
         best.setdefault(clear.concept.category, clear)
@@ -244,7 +243,6 @@ def _disambiguate(parsed: ParsedPrompt) -> Iterator[ConceptMention]:
 
 
 def _is_adjective(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
-    """Return whether a mention is certainly used as an adjective."""
     starts = {attribute.end: attribute.start for attribute in parsed.attributes.values()}
     index = _before_glue(parsed, mention.start, starts)
     while index in starts:

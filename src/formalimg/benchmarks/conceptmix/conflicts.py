@@ -188,7 +188,6 @@ class _RelationChecks(NamedTuple):
 
 
 def _object_count(obj: BoundObject) -> int:
-    """Return the number of instances of an object, 1 by default."""
     number = obj.attributes.get("number", "1")
     return int(number) if number.isascii() and number.isdigit() else 1
 

@@ -163,7 +163,6 @@ def _run_difficulties(section: Section) -> dict[str, Difficulty]:
 
 
 def _value_charts(section: Section, table: Table, head: str, measure: str) -> Iterator[tuple[str, Chart]]:
-    """Yield a chart for each category in a table, with the lowest-scoring values first."""
     for category in dict.fromkeys(str(row.cells[0]) for row in table.rows):
         points = _read_points(table, 1, head, category)
         if points:

@@ -114,7 +114,6 @@ def _generate_item(
 
 
 def _draw_item(recipe: ConceptRecipe, pools: Pools, level: int, rng: random.Random) -> tuple[str, ConceptSpec] | str:
-    """Return the prompt and spec of one draw, or the reason for its rejection."""
     concepts = draw_concepts(level, pools, rng, profile=recipe.profile, only=recipe.only)
     drawn = sum(concept.category == "object" for concept in concepts)
     binding = assign_shapes(bind_attributes(concepts, pools, rng), rng)

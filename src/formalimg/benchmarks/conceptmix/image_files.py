@@ -195,7 +195,6 @@ class _ItemNames:
 
 
 def _find_level(file: str, folder: FolderListing) -> str:
-    """Return the level of a file, which is the name of its folder."""
     return Path(folder.path).absolute().joinpath(file).parent.name
 
 

@@ -212,7 +212,6 @@ def _order_edges(axis: Axis, relations: Sequence[BoundRelation]) -> Iterator[tup
 
 
 def _point_cycle(steps: Iterable[tuple[Point, Point]]) -> tuple[Point, ...]:
-    """Return some cycle of points, or an empty tuple."""
     after: dict[Point, list[Point]] = {}
     for before, then in steps:
         after.setdefault(before, []).append(then)

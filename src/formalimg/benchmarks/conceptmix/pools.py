@@ -84,7 +84,6 @@ def _load_builtin_pools(profile: PoolProfile) -> Pools:
 
 
 def _load_pool_folder(folder: Path, defaults: Pools, profile: PoolProfile) -> dict[Category, Pool]:
-    """Load the user's pools for the categories with a file in `folder`."""
     if not folder.is_dir():
         raise FormalimgError(f"there is no folder {folder}: give one with concepts, such as color.toml")
     pools: dict[Category, Pool] = {}
@@ -114,7 +113,6 @@ def _read_pool(path: Path, category: Category, default: Pool, profile: PoolProfi
 def _parse_pool(
     category: Category, table: Mapping[str, Any], profile: PoolProfile, default: Pool | None = None
 ) -> Pool:
-    """Parse a pool from a table, using the default statement if the table has none."""
     _reject_unknown_keys(table, _KEYS, category)
     values = _string_list(table, "values")
     if profile == "official-code":

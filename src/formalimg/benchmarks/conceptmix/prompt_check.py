@@ -48,7 +48,6 @@ def attribute_owners(parsed: ParsedPrompt, attribute: ConceptMention) -> frozens
 
 
 def _find_counted_objects(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
-    """Return the objects that directly follow a number."""
     head, _ = _find_head(parsed, number)
     return _NONE if head is None else _find_coordinated(parsed, head)
 
@@ -153,7 +152,6 @@ def _is_noun_use(attribute: ConceptMention, links: list[str], *, is_word_for_it:
 
 
 def _find_antecedents(parsed: ParsedPrompt, index: int, *, several: bool) -> frozenset[str]:
-    """Return the objects to which the pronoun at `index` refers."""
     before = parsed.objects_in(range(parsed.sentence(index).start, index))
     if not before:
         if not several:
@@ -212,7 +210,6 @@ def _is_number(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _relation_token_positions(parsed: ParsedPrompt, binding: Binding) -> Iterator[int]:
-    """Yield the indexes of tokens that belong to a requested relation."""
     names = {relation.name for relation in binding.relations}
     for phrase in spatial_phrases(parsed, names):
         yield from range(phrase.start, phrase.end)

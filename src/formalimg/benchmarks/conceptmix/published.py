@@ -89,7 +89,6 @@ def read_published_prompts(files: Mapping[int, Path], findings: ItemFindings) ->
 
 
 def _read_file(path: Path, level: int, findings: ItemFindings) -> Iterator[Item[ConceptSpec]]:
-    """Yield the items in a file, with bindings from the matching file next to it."""
     bindings_path = path.with_name(path.name.replace("_sentences_", "_refined_config_"))
     has_bindings = bindings_path.is_file()
     bindings: dict[int | None, object] = {}
@@ -157,7 +156,6 @@ class _PublishedRecord:
             self._tags[tag] = None
 
     def _spec(self, concepts: Sequence[Concept], questions: Sequence[str], data: object) -> ConceptSpec:
-        """Return the spec of the record, pairing each question with a concept by content."""
         binding, bound, statements = _try_binding(concepts, data)
         paired = pair_questions(bound, questions, binding)
         by_question = {

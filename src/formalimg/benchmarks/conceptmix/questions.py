@@ -256,7 +256,6 @@ def _score_pair(bound: BoundConcept, words: Phrase, binding: Binding | None) -> 
 
 
 def _phrase_weight(concept: Concept, words: Phrase) -> int:
-    """Return the weight of the best-matching phrase of a concept in a question."""
     phrases = ((phrase, is_hint) for phrase, is_hint in _question_phrases(concept) if _find_phrase(phrase, words) >= 0)
     return max((_HINT if is_hint else _VALUE for _, is_hint in phrases), default=0)
 

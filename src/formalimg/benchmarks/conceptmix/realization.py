@@ -107,7 +107,6 @@ class _PromptWriter:
     # --- sentences
 
     def _add_relations(self, group: Sequence[PlacedRelation], opening: _Opening | None) -> None:
-        """Add a sentence stating the position of one object."""
         subject = self.nouns[group[0].subject]
         again = subject.id in self.placed
         frame = self.rng.choice(self._frames(group, opening))
@@ -147,7 +146,6 @@ class _PromptWriter:
     def _framed(
         self, frame: str, name: str, subject: ObjectPhrase, verb: Verb, position: str, opening: _Opening | None
     ) -> tuple[str, bool]:
-        """Return a sentence, and whether it is a clause that can be joined with another."""
         holding = f"{name} {verb.participle} {position}".replace("  ", " ")
         image = opening.image if opening else ""
         if frame == "shows":
@@ -179,7 +177,6 @@ class _PromptWriter:
         return f"{opening.manner}, {text}"
 
     def _add_presence(self, numbers: Sequence[int], opening: _Opening | None) -> None:
-        """Add a sentence stating that the objects are present."""
         # Objects with a postmodifier come first, so that it is not read as describing all of them.
         objects = sorted((self.nouns[number] for number in numbers), key=lambda obj: not obj.has_postmodifier)
         plural = len(objects) > 1 or objects[0].is_plural
@@ -266,7 +263,6 @@ class _PromptWriter:
         return texts
 
     def _may_join(self, first: _Sentence, second: _Sentence) -> bool:
-        """Return whether two sentences are short clauses about different objects."""
         words = [*first.text.split(), *second.text.split()]
         are_clauses = first.is_clause and second.is_clause and words.count("also") < 2
         is_short = len(words) < _LONG_SENTENCE and "," not in first.text

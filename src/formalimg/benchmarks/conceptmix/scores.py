@@ -165,7 +165,6 @@ def _level_table(
     title: str,
     note: str,
 ) -> Table:
-    """Return a table with a row for each run and a column for each level."""
     levels = sorted({level for numbers in (*runs.values(), *(row.rates for row in published)) for level in numbers})
     rows: list[TableRow] = []
     for run, numbers in runs.items():

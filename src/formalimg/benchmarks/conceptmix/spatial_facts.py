@@ -163,7 +163,6 @@ def _list_starting_at(parsed: ParsedPrompt, first: ConceptMention) -> tuple[Conc
 
 
 def _is_verb(parsed: ParsedPrompt, index: int) -> bool:
-    """Return whether the token at `index` is a verb."""
     token = parsed.tokens[index] if index < len(parsed.tokens) else "."
     verbs = function_words("copulas") | function_words("verbs")
     return token in verbs or token.endswith("ing") or (parsed.is_unknown(index) and token.endswith("s"))

@@ -337,7 +337,7 @@ def _parse_spec(fields: dict[str, Any], level: int, tags: frozenset[str]) -> Con
         )
     if "order" in fields and not _are_concepts(order, with_others):
         raise ValueError("order must be a list of objects with category and value")
-    spec = known_spec({"concepts": entries, "unasked": unasked, "order": order})
+    spec = build_spec({"concepts": entries, "unasked": unasked, "order": order})
     unordered = replace(spec, order=()).drawn
     if "order" in fields and (sorted(spec.order) != sorted(unordered) or spec.order == unordered):
         raise ValueError(
@@ -361,7 +361,7 @@ def _parse_spec(fields: dict[str, Any], level: int, tags: frozenset[str]) -> Con
     return replace(spec, binding=binding)
 
 
-def known_spec(fields: dict[str, Any]) -> ConceptSpec:
+def build_spec(fields: dict[str, Any]) -> ConceptSpec:
     """Build the spec from fields already known to be valid."""
     requested = (RequestedConcept(**{**entry, "objects": tuple(entry["objects"])}) for entry in fields["concepts"])
     binding = Binding.from_json(fields["binding"]) if "binding" in fields else None
@@ -369,7 +369,7 @@ def known_spec(fields: dict[str, Any]) -> ConceptSpec:
     return ConceptSpec(tuple(requested), binding, unasked, order)
 
 
-def asked_text(spec: ConceptSpec) -> str:
+def canonical_text(spec: ConceptSpec) -> str:
     """Return the fields of a spec as JSON text."""
     return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)
 

@@ -78,7 +78,6 @@ _AVERAGED_NOTE = (
 
 
 def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun], rules: HowCounted) -> Table:
-    """Return a table over images at k = 1, which have one object and one more concept."""
     answers = {
         run.name: [(image, image.one_more) for image in run.images if image.level == 1 and image.one_more is not None]
         for run in runs
@@ -145,7 +144,6 @@ def _average_row(labels: tuple[str, ...], pairs: Sequence[tuple[Rate, Rate]], ru
 
 
 def _answer_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun], rules: HowCounted) -> Table:
-    """Return a table of how often concepts are shown, over all levels."""
     answers = {run.name: [(image, answer) for image in run.images for answer in image.answers] for run in runs}
     rows = []
     for labels, run, group in _group_answers(answers, by):
@@ -175,7 +173,6 @@ def _answer_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun
 def _group_answers(
     answers: Mapping[str, Sequence[tuple[MarkedImage, ConceptAnswer]]], by: _Grouping
 ) -> Iterator[tuple[tuple[str, ...], str, list[tuple[MarkedImage, ConceptAnswer]]]]:
-    """Yield labels, run and answers of each group, sorted by category, label and run."""
     groups: dict[tuple[str, ...], dict[str, list[tuple[MarkedImage, ConceptAnswer]]]] = {}
     for run, entries in answers.items():
         for entry in entries:
@@ -189,12 +186,10 @@ def _group_answers(
 
 
 def _summarize_rate(observations: Iterable[Observation], rules: HowCounted) -> Rate:
-    """Return the rate of the observations, clustered by item."""
     return summarize(observations, bands={}, epsilon=None, missing=rules.missing, confidence=rules.confidence).overall
 
 
 def _count_cells(rate: Rate) -> tuple[Cell, ...]:
-    """Return cells for the expected and the scored counts."""
     return rate.expected, Number(rate.scored, scored=rate.scored, expected=rate.expected)
 
 

@@ -94,7 +94,7 @@ class FileCollector:
             raise PullError(f"refused: {name!r} is there twice, the contents are not to be trusted")
         self._members.add(name)
         top, _, below = name.partition("/")
-        return next((place for place in (("", name), (top, below)) if self.wants(place[1])), None)
+        return next((target for target in (("", name), (top, below)) if self.wants(target[1])), None)
 
     def keep(self, name: str, size: int, pieces: Iterable[bytes], top: str = "") -> None:
         """Keep a file with a declared size, counting its actual size too."""
@@ -123,9 +123,9 @@ class FileCollector:
     def contents(self) -> FileContents:
         """Return the files of the folder that holds data."""
         full = {
-            top: kept
-            for top, kept in self._folders.items()
-            if any(matches_any(name, self.source.data) for name in kept)
+            top: contents
+            for top, contents in self._folders.items()
+            if any(matches_any(name, self.source.data) for name in contents)
         }
         if not full:
             patterns = ", ".join(self.source.data)
@@ -221,8 +221,8 @@ def _read_zip(path: Path, collector: FileCollector) -> str:
             kind = stat.S_IFMT(member.external_attr >> 16)
             is_plain = kind in (0, stat.S_IFDIR if member.is_dir() else stat.S_IFREG)
             is_plain = is_plain and member.orig_filename == member.filename
-            place = collector.locate(member.filename, is_plain=is_plain, is_folder=member.is_dir())
-            if place is None:
+            target = collector.locate(member.filename, is_plain=is_plain, is_folder=member.is_dir())
+            if target is None:
                 continue
             # Other methods unpack a piece to any length.
             if member.flag_bits & 1 or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -230,7 +230,7 @@ def _read_zip(path: Path, collector: FileCollector) -> str:
                     f"refused: {member.filename!r} is encrypted or packed in an unusual way, use a plain .zip"
                 )
             with archive.open(member) as unpacked:
-                collector.keep(place[1], member.file_size, _pieces(unpacked), place[0])
+                collector.keep(target[1], member.file_size, _pieces(unpacked), target[0])
         return archive.comment.decode("ascii", "replace")
 
 
@@ -294,10 +294,10 @@ def _read_tar(path: Path, collector: FileCollector) -> str:
             if member.type == tarfile.GNUTYPE_SPARSE:
                 raise PullError(_SPARSE)
             is_plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE)
-            place = collector.locate(long_name or member.name, is_plain=is_plain, is_folder=member.isdir())
+            target = collector.locate(long_name or member.name, is_plain=is_plain, is_folder=member.isdir())
             long_name, extensions = "", 0
-            if place is not None:
-                collector.keep(place[1], member.size, file.pieces(member.size), place[0])
+            if target is not None:
+                collector.keep(target[1], member.size, file.pieces(member.size), target[0])
                 file.skip(padding)
             elif not member.isdir():
                 file.skip(member.size + padding)

@@ -64,10 +64,10 @@ def pull(
         above = next(parent for parent in folder.parents if parent.is_dir())
         work = Path(tempfile.mkdtemp(prefix=".formalimg-pull-", dir=above))
         try:
-            contents, place, commit = _fetch_contents(benchmark, str(origin or benchmark.repository), revision, work)
+            contents, location, commit = _fetch_contents(benchmark, str(origin or benchmark.repository), revision, work)
             if convert is not None:
                 contents = convert(contents)
-            verified_by = "archive" if commit and place == benchmark.repository else ""
+            verified_by = "archive" if commit and location == benchmark.repository else ""
             is_pinned = revision is None or benchmark.commit.startswith(revision)
             if benchmark.digest and is_pinned:
                 data = {path: text for path, text in contents.items() if matches_any(path, benchmark.data)}
@@ -78,7 +78,7 @@ def pull(
                     )
                 verified_by = "digest"
             size = sum(map(len, contents.values()))
-            pulled = PullResult(benchmark, folder, place, commit, verified_by, len(contents), size, digest(contents))
+            pulled = PullResult(benchmark, folder, location, commit, verified_by, len(contents), size, digest(contents))
             install(contents, _build_note(pulled), folder, work)
         finally:
             shutil.rmtree(work, ignore_errors=True)
@@ -93,20 +93,20 @@ def _fetch_contents(
     """Return the data files of an origin, its address or path, and the commit that it states."""
     commit = revision or benchmark.commit
     if "://" in origin:
-        path, place = work / "archive", redact_url(_require_safe(origin))
+        path, location = work / "archive", redact_url(_require_safe(origin))
         is_archive = urlsplit(origin).path.endswith(ARCHIVE_SUFFIXES)
-        _download(origin if is_archive else f"{place.removesuffix('.git')}/archive/{commit}.tar.gz", path)
+        _download(origin if is_archive else f"{location.removesuffix('.git')}/archive/{commit}.tar.gz", path)
     else:
         path = Path(origin).expanduser()
         refuse_special_file(path)
-        place = str(path.resolve())
+        location = str(path.resolve())
         if path.is_dir():
             if revision is not None or (path / "HEAD").is_file():
                 raise PullError(
                     f"{origin} is a folder, and read as it is: for a commit of a repository, run "
                     f"`git archive -o data.tar.gz {commit}` there and give that archive"
                 )
-            return read_folder(benchmark, path), place, ""
+            return read_folder(benchmark, path), location, ""
         if not path.is_file():
             raise PullError(f"there is nothing at {origin}: give the address of a repository, a folder or an archive")
         if not path.name.endswith(ARCHIVE_SUFFIXES):
@@ -116,7 +116,7 @@ def _fetch_contents(
         raise PullError(
             f"the archive is of commit {stated}, not of {commit}: take that one, or add --revision {stated[:7]}"
         )
-    return contents, place, stated
+    return contents, location, stated
 
 
 def _require_safe(address: str) -> str:

@@ -43,8 +43,8 @@ def pull_texts(
     """Pull the prompts of a published benchmark, each as a text file that replaces ours."""
     benchmark = source(name)
     if not has_texts(name):
-        raise PullError(f"{name} has no prompts that we know of: known are those of {', '.join(published_texts())}")
-    commit, texts = published_texts()[name]
+        raise PullError(f"{name} has no prompts that we know of: known are those of {', '.join(load_texts())}")
+    commit, texts = load_texts()[name]
     benchmark = replace(
         benchmark,
         title=f"{benchmark.title.partition(':')[0]}: the prompts in its scripts",
@@ -73,7 +73,7 @@ def find_pulled_texts(name: str) -> Path | None:
 
 def has_texts(name: str) -> bool:
     """Return whether the location of a benchmark's prompts is known."""
-    return name in published_texts()
+    return name in load_texts()
 
 
 def _extract_text(text: PublishedText, contents: FileContents, benchmark: BenchmarkSource) -> bytes:
@@ -88,7 +88,7 @@ def _extract_text(text: PublishedText, contents: FileContents, benchmark: Benchm
 
 
 @cache
-def published_texts() -> Mapping[str, tuple[str, tuple[PublishedText, ...]]]:
+def load_texts() -> Mapping[str, tuple[str, tuple[PublishedText, ...]]]:
     """Return the commit and the prompts of each benchmark that has any, by name."""
     paths = (files("formalimg.benchmarks") / folder / _FILE for folder in FOLDERS)
     tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]

@@ -130,7 +130,7 @@ def _group_items(items: Sequence[Item[Any]], by: SplitBy, seed: int) -> list[_It
     by_key: dict[str, list[Item[Any]]] = defaultdict(list)
     for item in items:
         names: dict[str, str] = {}  # so that groups do not depend on the names of variables
-        text = suite(item.suite).form.asked_text(item.spec)
+        text = suite(item.suite).form.canonical_text(item.spec)
         by_key[_VARIABLE.sub(lambda match: names.setdefault(match[0], f"?v{len(names)}"), text)].append(item)  # noqa: B023
     groups = [
         _ItemGroup(

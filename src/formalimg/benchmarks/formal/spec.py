@@ -152,7 +152,7 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Fo
     return FormulaSpec(formula, witness, style, classes, lifted=lifted)
 
 
-def known_spec(fields: dict[str, Any]) -> FormulaSpec:
+def build_spec(fields: dict[str, Any]) -> FormulaSpec:
     """Return the spec in fields that are known to be valid, without checking them."""
     classes = tuple(fields["object_classes"]) if "object_classes" in fields else None
     lifted = fields.get("cnf")
@@ -163,7 +163,7 @@ def known_spec(fields: dict[str, Any]) -> FormulaSpec:
     return FormulaSpec(formula, witness, fields.get("style", demanded_style(formula)), classes, lifted=lifted)
 
 
-def asked_text(spec: FormulaSpec) -> str:
+def canonical_text(spec: FormulaSpec) -> str:
     """Return the spec as one text for digests: the formula, and any style and classes that do not follow from it."""
     values = fields_of(spec, with_proof=False).values()
     return "\n".join(value if isinstance(value, str) else ", ".join(value) for value in values)

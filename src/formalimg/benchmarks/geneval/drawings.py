@@ -91,7 +91,6 @@ def scene_detections(scene: Scene) -> dict[str, list[dict[str, object]]]:
 
 
 def _cell_box(label: str, cell: int) -> Box:
-    """Return a box centred in a canvas cell, with the natural aspect ratio of a class."""
     side, aspect = CANVAS / _CELLS, natural_aspect(label)
     width, height = sqrt(_AREA * aspect), sqrt(_AREA / aspect)
     shrink = min(1.0, _LONGEST / max(width, height)) / 2
@@ -120,7 +119,6 @@ def _load_words() -> dict[str, Any]:
 
 
 def _sample_specs(tag: str, rng: Random) -> Iterator[tuple[ObjectSpec, str]]:
-    """Yield random specs of a task with their prompts, indefinitely."""
     words = _load_words()
     colors = [color for color in OBJECT_COLORS if color in _icon_colors()]
     while True:
@@ -153,6 +151,5 @@ def _sample_specs(tag: str, rng: Random) -> Iterator[tuple[ObjectSpec, str]]:
 
 
 def _with_article(label: str, color: str = "") -> str:
-    """Return a singular noun with its article and optional colour: "an apple", "a red apple"."""
     phrase = f"{color} {_load_words()['one'].get(label, label)}".strip()
     return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"

@@ -36,7 +36,6 @@ def parse_metadata(metadata: Mapping[str, Any]) -> ObjectSpec:
 
 
 def _read_entries(metadata: Mapping[str, Any], name: str) -> list[tuple[str, int, Mapping[str, Any]]]:
-    """Return the class, the count and all fields of each entry."""
     entries = metadata.get(name, ())
     if not isinstance(entries, list | tuple) or not all(isinstance(entry, Mapping) for entry in entries):
         raise FormalimgError(f"{name} must be a list of objects with class and count")
@@ -90,19 +89,19 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Ob
     if UNREADABLE_OBJECTS in tags and record.fields["include"] == [] and "exclude" not in record.fields:
         return ObjectSpec(task, ())
     try:
-        return known_spec(record.fields)
+        return build_spec(record.fields)
     except FormalimgError as error:
         record.wrong(str(error))
         return None
 
 
-def known_spec(fields: dict[str, Any]) -> ObjectSpec:
+def build_spec(fields: dict[str, Any]) -> ObjectSpec:
     """Build the spec from fields already known to be valid."""
     if not fields["include"] and "exclude" not in fields:
         return ObjectSpec(fields["task"], ())
     return parse_metadata({**fields, "tag": fields["task"]})
 
 
-def asked_text(spec: ObjectSpec) -> str:
+def canonical_text(spec: ObjectSpec) -> str:
     """Return the fields of a spec as JSON text."""
     return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)

@@ -179,7 +179,6 @@ class _RuleRun:
 def _find_misplaced(
     included: IncludedObjects, group: Sequence[RuleBox], targets: Sequence[RuleBox], name: str
 ) -> Iterator[str]:
-    """Yield a reason for each pair of boxes that violates the relation."""
     for box in group:
         for target in targets:
             relations = relations_between(box.box, target.box)
@@ -194,15 +193,15 @@ def confident_boxes(
     boxes = []
     for detection in detections:
         try:
-            left, top, right, bottom = (float(number) * scale for number in detection["box"])
+            x0, top, right, bottom = (float(number) * scale for number in detection["box"])
             score, color = float(detection.get("score", 1.0)), detection.get("color")
         except (KeyError, TypeError, ValueError, AttributeError):
-            left = top = right = bottom = score = math.nan
+            x0 = top = right = bottom = score = math.nan
             color = None
-        if not all(map(math.isfinite, (left, top, right, bottom, score))):
+        if not all(map(math.isfinite, (x0, top, right, bottom, score))):
             raise FormalimgError(
                 f"a detection of {label!r} is malformed: give box (four numbers in pixels), score and color"
             )
         if score > threshold:
-            boxes.append(RuleBox((left, top, right, bottom), score, None if color is None else str(color)))
+            boxes.append(RuleBox((x0, top, right, bottom), score, None if color is None else str(color)))
     return sorted(boxes, key=lambda box: -box.score)

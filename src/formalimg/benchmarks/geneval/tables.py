@@ -66,7 +66,6 @@ def _profile_rows(
 
 
 def _read_verdicts(record: RunRecord) -> dict[str, list[tuple[Observation, float | None]]]:
-    """Return each profile's verdict on every image, with its graded score if available."""
     judged = [(image.outcome, _read_profiles(image.verdict)) for image in record.judged()]
     by_profile: dict[str, list[tuple[Observation, float | None]]] = {
         name: [] for _, profiles in judged for name in profiles
@@ -80,7 +79,6 @@ def _read_verdicts(record: RunRecord) -> dict[str, list[tuple[Observation, float
 
 
 def _read_profiles(verdict: object) -> dict[str, Mapping[str, object]]:
-    """Return the results by profile, ignoring malformed entries."""
     profiles = verdict.evidence.get("profiles") if isinstance(verdict, Verdict) else None
     if not isinstance(profiles, Mapping):
         return {}

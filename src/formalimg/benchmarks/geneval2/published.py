@@ -49,7 +49,6 @@ def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
 
 
 def _graph_record(name: str, row: TableRecord) -> TableRecord:
-    """Return a record under the names of `FIELD_NAMES`."""
     questions = []
     for index, pair in enumerate(_list(row.fields, "vqa_list")[:MAX_GRAPH_QUESTIONS]):
         text, answer = pair if isinstance(pair, list) and len(pair) == 2 else (None, "")

@@ -116,7 +116,6 @@ def _by_level(suite: Benchmark, read: Mapping[str, tuple[str, list[_Answers]]], 
 
 
 def _mean_number(values: Iterable[float | None]) -> Number:
-    """Return the mean of the known values, with scored and expected counts."""
     listed = list(values)
     numbers = [value for value in listed if value is not None]
     return Number(fmean(numbers) if numbers else None, scored=len(numbers), expected=len(listed))

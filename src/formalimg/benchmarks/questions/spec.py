@@ -206,7 +206,7 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Qu
     if record.fields.get("zeroing", "direct") not in get_args(Zeroing):
         record.wrong(f"zeroing must be one of {', '.join(get_args(Zeroing))}")
         return None
-    spec = known_spec(record.fields)
+    spec = build_spec(record.fields)
     if not entries and (has_formula or spec.no_formula or NO_QUESTIONS in tags):
         return spec
     problem = find_graph_problem(spec.questions, maximum=MAX_GRAPH_QUESTIONS, zeroing=spec.zeroing)
@@ -217,7 +217,6 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Qu
 
 
 def _formula_in(record: Record) -> bool:
-    """Return whether the formula of a record is valid; otherwise, report the problems."""
     text, name = record.text("dsl"), record.text("vocabulary")
     if text is None or name is None:
         return False
@@ -240,7 +239,7 @@ def _formula_in(record: Record) -> bool:
     return True
 
 
-def known_spec(fields: dict[str, Any]) -> QuestionSpec:
+def build_spec(fields: dict[str, Any]) -> QuestionSpec:
     """Build the spec from fields already known to be valid."""
     return QuestionSpec(
         tuple(GraphQuestion(**{**entry, "parents": tuple(entry["parents"])}) for entry in fields["questions"]),
@@ -251,7 +250,7 @@ def known_spec(fields: dict[str, Any]) -> QuestionSpec:
     )
 
 
-def asked_text(spec: QuestionSpec) -> str:
+def canonical_text(spec: QuestionSpec) -> str:
     """Return the fields of a spec as JSON text."""
     return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)
 

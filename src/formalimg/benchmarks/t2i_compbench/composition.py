@@ -236,14 +236,12 @@ def _read_relation(prompt: str) -> PlacedObjects | None:
 
 @cache
 def _object_words() -> Mapping[str, str]:
-    """Map the singular and plural of each countable object to its singular."""
     objects = prompt_words()["objects"]
     plurals = {**{word: plural_of(word) for word in objects["regular"]}, **objects["irregular"]}
     return {form: word for word, plural in plurals.items() for form in (word, plural)}
 
 
 def _read_counts(prompt: str) -> list[CountedObject]:
-    """Return the known objects in a prompt that directly follow a number."""
     words = re.findall(r"[a-z]+|[^a-z\s]", prompt.lower())
     counts = []
     for number, word in itertools.pairwise(words):

@@ -92,7 +92,6 @@ def _mean_cells(suite: Benchmark, images: Sequence[_ImageScores], profile: str, 
 
 
 def _share_note(suite: Benchmark, runs: Sequence[SeenRun]) -> str:
-    """Return a note on how many items in each task were translated into formulas."""
     items = {item.id: item for run in runs for item in run.record.suite_items()}
     shares = translated_shares(items.values())
     counts = [f"{share.translated:,} of {share.items:,} {level_head(suite, share.level)}" for share in shares]

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from formalimg._util.transformer import Floats
-    from formalimg.judges.grounders.icon_recognition import Recognition
     from formalimg.judges.grounders.icon_segmentation import PixelBox
 
 
@@ -56,7 +55,11 @@ def ground_icons(image: Image, predicted: Floats | None = None) -> Grounding | U
     from formalimg.judges.grounders.icon_recognition import recognize_icons
     from formalimg.judges.grounders.icon_segmentation import NotADrawing, find_objects, reduce_blocks
 
-    image = _reduce_image(image)
+    image = image.convert("RGB") if image.mode != "RGB" else image
+    if max(image.size) > _MAX_SIDE:
+        from PIL.Image import Resampling
+
+        image = image.resize((min(image.width, _REDUCED_SIDE), min(image.height, _REDUCED_SIDE)), Resampling.BOX)
     small = reduce_blocks(image)
     parts = find_objects(image if small is None else small)
     if isinstance(parts, NotADrawing):
@@ -68,10 +71,17 @@ def ground_icons(image: Image, predicted: Floats | None = None) -> Grounding | U
         SceneObject(recognition.look.label, _box_on_canvas(recognition.edges, image), recognition.look.color)
         for recognition in recognitions
     ]
-    evidence = {
-        "things": [_describe_object(obj, recognition) for obj, recognition in zip(objects, recognitions, strict=True)]
-    }
-    return _build_grounding(objects, [recognition.confidence for recognition in recognitions], evidence)
+    entries = [
+        {
+            "looks": f"{match.look.color} {match.look.label}",
+            "confidence": round(match.confidence, 3),
+            "distance": round(match.distance, 2),
+            "rival": f"{match.rival.color} {match.rival.label}",
+            "rival_distance": round(match.rival_distance, 2),
+        }
+        for match in recognitions
+    ]
+    return _build_grounding(objects, [recognition.confidence for recognition in recognitions], {"things": entries})
 
 
 def _ground_small(image: Image, components: Sequence[PixelBox], predicted: Floats | None) -> Grounding | Unscored:
@@ -112,15 +122,6 @@ def _build_grounding(
     return Grounding(Scene.of(objects), round(confidence, 3), evidence)
 
 
-def _reduce_image(image: Image) -> Image:
-    image = image if image.mode == "RGB" else image.convert("RGB")
-    if max(image.size) <= _MAX_SIDE:
-        return image
-    from PIL.Image import Resampling
-
-    return image.resize((min(image.width, _REDUCED_SIDE), min(image.height, _REDUCED_SIDE)), Resampling.BOX)
-
-
 def _box_on_canvas(edges: PixelBox, image: Image) -> Box:
     across, down = CANVAS / image.width, CANVAS / image.height
     return Box(
@@ -129,16 +130,6 @@ def _box_on_canvas(edges: PixelBox, image: Image) -> Box:
         min(round(edges.right * across + _HALF_A_PIXEL), CANVAS),
         min(round(edges.bottom * down + _HALF_A_PIXEL), CANVAS),
     )
-
-
-def _describe_object(obj: SceneObject, recognition: Recognition) -> dict[str, object]:
-    return {
-        "looks": f"{recognition.look.color} {obj.label}",
-        "confidence": round(recognition.confidence, 3),
-        "distance": round(recognition.distance, 2),
-        "rival": f"{recognition.rival.color} {recognition.rival.label}",
-        "rival_distance": round(recognition.rival_distance, 2),
-    }
 
 
 def _not_understood(problem: str, evidence: Mapping[str, object] | None = None) -> Unscored:

@@ -90,7 +90,7 @@ class VlmGrounder(ChatJudge):
             return Unscored("not understood", "no class is named that could be looked for")
         encoded = await self._encode(image, on_grid=self._boxes.in_pixels)
         frame = BoxFrame(self._boxes, encoded.width, encoded.height)
-        valid: list[ClassAnswer] = []
+        valid: list[tuple[Sequence[str], SeenThings]] = []
         answers: list[dict[str, object]] = []
         cost: float | None = 0.0
         served: Mapping[str, Setting] = {}
@@ -108,7 +108,7 @@ class VlmGrounder(ChatJudge):
             answers.append({"asked_for": list(group), "raw": list(answer.raw)})
             if isinstance(answer, NoValidAnswer):
                 return Unscored(answer.reason, f"{', '.join(group)}: {answer.detail}", {"answers": answers}, cost)
-            valid.append(ClassAnswer(group, answer.value))
+            valid.append((group, answer.value))
             served = answer.served
             size += len(answer.raw[-1])
         objects, changes = await read_aside(size, resolve_objects, valid, frame, self._colors)
@@ -135,13 +135,6 @@ class BoxFrame(NamedTuple):
         return self.convention.on_canvas(entry.box_2d, self.width, self.height)
 
 
-class ClassAnswer(NamedTuple):
-    """A valid answer, with the classes that were requested."""
-
-    classes: Sequence[str]
-    answer: SeenThings
-
-
 def find_problem(answer: SeenThings, frame: BoxFrame) -> str | None:
     """Return an error message for the model that lists invalid boxes, or None if all are valid."""
     wrong = [box for box in map(frame.box, answer.objects) if isinstance(box, str)]
@@ -151,7 +144,7 @@ def find_problem(answer: SeenThings, frame: BoxFrame) -> str | None:
 
 
 def resolve_objects(
-    answers: Iterable[ClassAnswer], frame: BoxFrame, colors: Sequence[str]
+    answers: Iterable[tuple[Sequence[str], SeenThings]], frame: BoxFrame, colors: Sequence[str]
 ) -> tuple[list[SceneObject], dict[str, list[Any]]]:
     """Convert valid answers to objects by the following rules, and report all changes.
 
@@ -171,7 +164,8 @@ def resolve_objects(
     for classes, answer in answers:
         labels = {_normalize_name(label): label for label in classes}
         for entry in answer.objects:
-            label, color = labels.get(_normalize_name(entry.label)), _find_color(entry.color, vocabulary_colors)
+            label, word = labels.get(_normalize_name(entry.label)), _normalize_name(entry.color)
+            color = vocabulary_colors.get(_SPELLINGS.get(word, word))
             if label is None:
                 changes["dropped"].append({**entry.model_dump(), "asked_for": list(classes)})
                 continue
@@ -191,11 +185,6 @@ def resolve_objects(
     plain = [{"label": obj.label, "color": obj.color, "box_2d": list(obj.box)} for obj in objects]
     changes["two_labels"] = [[plain[first], plain[second]] for first, second in sorted(pairs)]
     return objects, {name: entries for name, entries in changes.items() if entries}
-
-
-def _find_color(name: str, vocabulary_colors: Mapping[str, str]) -> str | None:
-    normalized = _normalize_name(name)
-    return vocabulary_colors.get(_SPELLINGS.get(normalized, normalized))
 
 
 def _normalize_name(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -33,7 +33,6 @@ from formalimg.benchmarks.conceptmix.spec import (
     BoundConcept,
     BoundObject,
     Concept,
-    SpatialRelation,
 )
 
 _WRONG = re.compile(r"\W*wrong\b", re.IGNORECASE)
@@ -108,69 +107,42 @@ def complete_binding_from(before: Binding, answer: BindingAnswer, pools: Pools) 
 
 def binding_changes(before: Binding, after: Binding) -> str | None:
     """Describe what a completed binding changes besides filling in ids and adding plain objects, or return None."""
-    changes = [*_object_list_changes(before, after)]
-    if before.style != after.style:
-        if before.style is None:
-            changes.append(f"there was no style and now there is {after.style!r}")
-        elif after.style is None:
-            changes.append(f"the style {before.style!r} is missing")
-        else:
-            changes.append(f"the style was {before.style!r} and is now {after.style!r}")
-    return "; ".join([*changes, *_relation_list_changes(before, after)]) or None
+    old, new = _list_parts(before), _list_parts(after)
+    added = {f"object {number}" for number in range(len(before.objects) + 1, len(after.objects) + 1)}
+    changes = []
+    for part in dict.fromkeys((*old, *new)):
+        was, now, whole = old.get(part), new.get(part), part.rpartition(" of ")[2]
+        if whole != part and (whole not in new or (whole not in old and whole not in added)):
+            continue  # it is missing or added as a whole
+        if now is None:
+            changes.append(f"{part} ({was}) is missing")
+        elif was is None:
+            changes += [] if part in added else [f"{part} ({now}) was added, but only plain objects may be"]
+        elif was not in (now, OPEN):
+            changes.append(f"{part} was {was!r} and is now {now!r}")
+        elif now == OPEN:
+            changes.append(f"{part} is still {OPEN!r}: fill in the id of an object")
+        elif was == OPEN and now not in range(1, len(after.objects) + 1):
+            changes.append(f"{part} is {now}, but objects are 1 to {len(after.objects)}")
+    for number, relation in enumerate(after.relations, 1):
+        if relation.first is not None and relation.first == relation.second:
+            changes.append(f"relation {number} is between object {relation.first} and itself: it needs two objects")
+    return "; ".join(changes) or None
 
 
-def _object_list_changes(before: Binding, after: Binding) -> Iterator[str]:
-    for number, obj in enumerate(before.objects, 1):
-        if number > len(after.objects):
-            yield f"object {number} ({obj.item}) is missing"
-        else:
-            yield from _object_changes(f"object {number}", obj, after.objects[number - 1])
-    for number, obj in enumerate(after.objects[len(before.objects) :], len(before.objects) + 1):
-        if obj.attributes:
-            listed = ", ".join(f"{category} {value}" for category, value in obj.attributes.items())
-            yield f"object {number} ({obj.item}) was added and may have an item only, but it has {listed}"
-
-
-def _object_changes(name: str, before: BoundObject, after: BoundObject) -> Iterator[str]:
-    if before.item != after.item:
-        yield f"the item of {name} was {before.item!r} and is now {after.item!r}"
-    for category in {**before.attributes, **after.attributes}:
-        old, new = before.attributes.get(category), after.attributes.get(category)
-        if old is None:
-            yield f"{name} ({before.item}) had no {category} and is now given {new!r}"
-        elif new is None:
-            yield f"{name} ({before.item}) has lost its {category} {old!r}"
-        elif old != new:
-            yield f"the {category} of {name} ({before.item}) was {old!r} and is now {new!r}"
-
-
-def _relation_list_changes(before: Binding, after: Binding) -> Iterator[str]:
-    for number, relation in enumerate(before.relations, 1):
-        if number > len(after.relations):
-            yield f"relation {number} ({relation.name}) is missing"
-        else:
-            yield from _relation_changes(
-                f"relation {number}", relation, after.relations[number - 1], len(after.objects)
-            )
-    for number, relation in enumerate(after.relations[len(before.relations) :], len(before.relations) + 1):
-        yield f"relation {number} ({relation.name}) was added, but only objects may be"
-
-
-def _relation_changes(name: str, before: SpatialRelation, after: SpatialRelation, objects: int) -> Iterator[str]:
-    if before.name != after.name:
-        yield f"{name} was {before.name!r} and is now {after.name!r}; names and order must stay"
-    elif before.description != after.description:
-        yield f"the description of {name} ({before.name}) was {before.description!r} and is now {after.description!r}"
-    ends = (("ObjectA_id", before.first, after.first), ("ObjectB_id", before.second, after.second))
-    for key, old, new in ends:
-        if old is not None and old != new:
-            yield f"{key} of {name} ({before.name}) was {old} and is now {OPEN if new is None else new}"
-        elif new is None:
-            yield f"{key} of {name} ({before.name}) is still {OPEN!r}; fill in the id of an object"
-        elif not 1 <= new <= objects:
-            yield f"{key} of {name} ({before.name}) is {new}, but objects are 1 to {objects}"
-    if after.first is not None and after.first == after.second:
-        yield f"{name} ({before.name}) is between object {after.first} and itself; it needs two objects"
+def _list_parts(binding: Binding) -> dict[str, str | int]:
+    parts: dict[str, str | int] = {} if binding.style is None else {"the style": binding.style}
+    for number, obj in enumerate(binding.objects, 1):
+        parts[f"object {number}"] = obj.item
+        parts |= {f"the {category} of object {number}": value for category, value in obj.attributes.items()}
+    for number, relation in enumerate(binding.relations, 1):
+        parts |= {
+            f"relation {number}": relation.name,
+            f"the description of relation {number}": relation.description,
+            f"ObjectA_id of relation {number}": OPEN if relation.first is None else relation.first,
+            f"ObjectB_id of relation {number}": OPEN if relation.second is None else relation.second,
+        }
+    return parts
 
 
 def open_relations() -> Rejection:
@@ -229,7 +201,6 @@ def check_questions(questions: Sequence[str], mix: ConceptMixture, pools: Pools)
 def _asks_for(
     line: str, bound: BoundConcept, binding: Binding, own_pairs: Collection[tuple[str, str]], pools: Pools
 ) -> bool:
-    """Return whether a question asks for exactly this concept."""
     words = _split_words(line)
     if words[:1] not in ([beginning] for beginning in _load_words()["beginnings"]) or line.count("?") > 1:
         return False

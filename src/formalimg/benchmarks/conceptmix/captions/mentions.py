@@ -142,7 +142,6 @@ def _build_entries(
 
 
 def _last_words(names: Iterable[str]) -> frozenset[str]:
-    """Return the last words of nouns."""
     return frozenset(_split_phrase(name)[-1] for name in names)
 
 
