@@ -109,22 +109,16 @@ def test_contradictions_are_named() -> None:
         ("(exists ?x (exists ?y (and (Is ?x 'cat') (Is ?y 'spoon') (In ?x ?y))))", "In: a spoon has no inside"),
         ("(exists ?x (exists ?y (and (Is ?x 'table') (Is ?y 'cat') (Holding ?x ?y))))", "Holding: a table has nothing"),
         ("(and (IsStyle 'ink') (exists ?x (and (Is ?x 'cat') (HasColor ?x 'red'))))", "red: an image in the style ink"),
-        (
-            "(exists ?x (exists ?y (and (Is ?x 'desk') (HasState ?x 'closed') (Is ?y 'key') (In ?y ?x))))",
-            "closed: a desk",
-        ),
+        ("(exists ?x (exists ?y (and (Is ?x 'desk') (HasState ?x 'closed') (Is ?y 'key') (In ?y ?x))))",
+         "closed: a desk"),
         (SceneBrief((BriefObject("skyscraper", size="tiny"),)), "size: there is nothing of about its usual size"),
         (SceneBrief((BriefObject("cat"), BriefObject("cat"))), "cat: two entries of one class"),
-        (
-            SceneBrief((BriefObject("cat"), BriefObject("dog")), (BriefRelation("facing", 0, 1),)),
-            "facing: drawn scenes",
-        ),
-        (
-            SceneBrief((BriefObject("cat"), BriefObject("dog")), (BriefRelation("outside", 0, 1),)),
-            "outside: a dog has no",
-        ),
+        (SceneBrief((BriefObject("cat"), BriefObject("dog")), (BriefRelation("facing", 0, 1),)),
+         "facing: drawn scenes"),
+        (SceneBrief((BriefObject("cat"), BriefObject("dog")), (BriefRelation("outside", 0, 1),)),
+         "outside: a dog has no"),
     ],
-)
+)  # fmt: skip
 def test_the_word_that_cannot_be_drawn_is_named(request_: str | SceneBrief, reason: str) -> None:
     found = why_not_drawable(request_)
     assert found is not None

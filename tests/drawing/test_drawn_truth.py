@@ -26,11 +26,7 @@ from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene, SceneRelation
 from tests.support.sizes import tries
 
-STEP = tries(110, 8)
-"""Every so many items are tried; all 4,100 take about nine minutes."""
-
-
-# --- the axioms once more, in plain words
+STEP = tries(110, 8)  # Every so many items are tried; all 4,100 take about nine minutes
 
 
 def expected(fact: Fact, drawn: DrawnScene) -> bool:
@@ -75,9 +71,6 @@ def overlap(a: Box, b: Box) -> float:
     return max(0, min(a[2], b[2]) - max(a[0], b[0])) * max(0, min(a[3], b[3]) - max(a[1], b[1]))
 
 
-# --- changes
-
-
 def with_object(drawn: DrawnScene, number: int, **changes: object) -> DrawnScene:
     objects = list(drawn.scene.objects)
     objects[number] = replace(objects[number], **changes)  # type: ignore[arg-type]
@@ -93,9 +86,6 @@ def moved(drawn: DrawnScene, number: int, chance: random.Random) -> DrawnScene:
 
 def other_color(obj: SceneObject) -> str:
     return "red" if obj.color != "red" else "blue"
-
-
-# --- Natural
 
 
 def natural_witnesses() -> Iterator[tuple[str, Formula, DrawnScene]]:
@@ -159,9 +149,6 @@ def test_every_natural_witness_passes_and_a_change_fails_exactly_what_it_concern
         read = [world.scene.seconds(fact.predicate, 1 << fact.first, 1 << fact.second) > 0 for fact in facts.facts]
         assert (read, world.passed) == (true, all(true)), name
     assert tried >= tries(3, 40)
-
-
-# --- ConceptMix
 
 
 def briefs() -> Iterator[tuple[str, SceneBrief, DrawnScene]]:
@@ -238,9 +225,6 @@ def assert_relations_as_expected(name: str, brief: SceneBrief, drawn: DrawnScene
             facts = brief_facts(replace(brief, relations=(relation,))).facts
             concept = DrawnConcept("spatial", relation.name, (ends[0].item, ends[1].item))
             assert (concept not in wrong) == all(expected(fact, drawn) for fact in facts), (name, relation)
-
-
-# --- what an image shows without being asked
 
 
 def test_natural_tints_and_plain_icons_count() -> None:

@@ -14,8 +14,8 @@ from formalimg.drawing.truth import (
     DrawnConcept,
     brief_concepts,
     concept_holds,
-    concept_is_clear,
     has_size,
+    is_clear_concept,
     is_ordinary,
     longest_side,
 )
@@ -80,7 +80,7 @@ def test_between_usual_and_tiny_a_size_is_unclear() -> None:
         places = {"cup": square(side), "fork": Box(300, 500, 700, 900), "bottle": Box(300, 20, 900, 400)}
         objects = tuple(SceneObject(label, box) for label, box in places.items())
         drawn = DrawnScene(Scene(objects, frozenset()))
-        answers[side] = (concept_holds(concept, drawn), concept_is_clear(concept, drawn))
+        answers[side] = (concept_holds(concept, drawn), is_clear_concept(concept, drawn))
     assert answers == {60: (True, True), 110: (False, False), 190: (False, True)}
 
 
@@ -88,7 +88,7 @@ def test_things_of_which_another_size_is_asked_are_no_references() -> None:
     places = {"cup": square(60), "fork": Box(300, 500, 700, 900), "bottle": Box(300, 20, 900, 400)}
     drawn = DrawnScene(Scene(tuple(SceneObject(label, box) for label, box in places.items()), frozenset()))
     assert not concept_holds(DrawnConcept("size", "tiny", ("cup", "bottle")), drawn)
-    assert not concept_is_clear(DrawnConcept("size", "tiny", ("cup", "bottle")), drawn)
+    assert not is_clear_concept(DrawnConcept("size", "tiny", ("cup", "bottle")), drawn)
 
 
 def test_a_missing_reference_is_drawn_besides_and_changes_no_other_question() -> None:

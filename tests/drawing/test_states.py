@@ -20,7 +20,7 @@ from formalimg.drawing import states
 from formalimg.drawing.catalog import OVERLAY_STATES, drawn_catalog
 from formalimg.drawing.icon import Icon, PixelFrame, icons, palette
 from formalimg.drawing.outline import coverage
-from formalimg.drawing.svg import IconDrawing, icon_drawing, moved_paths
+from formalimg.drawing.svg import IconDrawing, icon_drawing, move_paths
 from formalimg.errors import FormalimgError
 from formalimg.logic.syntax import Value, Variable, atoms
 from formalimg.logic.variables import rename_apart
@@ -195,7 +195,7 @@ def test_paths_whose_points_stay_where_they_are_look_the_same() -> None:
     """The straight pieces follow every curve and arc, as the renderer itself draws them."""
     for icon in ICONS[:: tries(3, 1)]:
         plain = drawing(icon, "yellow")
-        bent = IconDrawing(plain.frame, moved_paths(plain.body, lambda x, y: (x, y)), plain.silhouette)
+        bent = IconDrawing(plain.frame, move_paths(plain.body, lambda x, y: (x, y)), plain.silhouette)
         assert np.abs(pixels(plain) - pixels(bent)).mean() < 1, icon.label
 
 

@@ -23,22 +23,16 @@ CROSSING = (
     ("one", "other"),
     [
         ("(exists ?a (Is ?a 'cup'))", "(exists ?b (Is ?b 'cup'))"),
-        (
-            "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'fork') (Above ?a ?b))))",
-            "(exists ?x (and (Is ?x 'fork') (exists ?y (and (Above ?y ?x) (Is ?y 'cup')))))",
-        ),
+        ("(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'fork') (Above ?a ?b))))",
+         "(exists ?x (and (Is ?x 'fork') (exists ?y (and (Above ?y ?x) (Is ?y 'cup')))))"),
         ("(and (IsStyle 'photo') (exists ?a (Is ?a 'cup')))", "(exists ?a (and (Is ?a 'cup') (IsStyle 'photo')))"),
-        (
-            "(exists ?a (and (Is ?a 'cup') (forall ?b (implies (Is ?b 'fork') (Above ?b ?a))) (exists ?c (In ?c ?a))))",
-            "(exists ?a (exists ?c (and (In ?c ?a) (forall ?b (implies (Is ?b 'fork') (Above ?b ?a))) (Is ?a 'cup'))))",
-        ),
+        ("(exists ?a (and (Is ?a 'cup') (forall ?b (implies (Is ?b 'fork') (Above ?b ?a))) (exists ?c (In ?c ?a))))",
+         "(exists ?a (exists ?c (and (In ?c ?a) (forall ?b (implies (Is ?b 'fork') (Above ?b ?a))) (Is ?a 'cup'))))"),
         ("(exists ?a (or (Has ?a 'red') (Has ?a 'blue')))", "(exists ?a (or (Has ?a 'blue') (Has ?a 'red')))"),
-        (
-            "(forall ?a (implies (and (Is ?a 'cup') (Has ?a 'red')) (OnTopSide ?a)))",
-            "(forall ?a (implies (and (Has ?a 'red') (Is ?a 'cup')) (and (OnTopSide ?a))))",
-        ),
+        ("(forall ?a (implies (and (Is ?a 'cup') (Has ?a 'red')) (OnTopSide ?a)))",
+         "(forall ?a (implies (and (Has ?a 'red') (Is ?a 'cup')) (and (OnTopSide ?a))))"),
     ],
-)
+)  # fmt: skip
 def test_the_same(one: str, other: str) -> None:
     assert is_equivalent_as_written(parse(one), parse(other))
     assert is_equivalent_as_written(parse(other), parse(one))
@@ -51,34 +45,23 @@ def test_the_same(one: str, other: str) -> None:
         ("(exists ?a (Is ?a 'cup'))", "(forall ?a (Is ?a 'cup'))"),
         ("(exists ?a (Is ?a 'cup'))", "(exists ?a (not (Is ?a 'cup')))"),
         ("(exists ?a (exists ?b (LeftOf ?a ?b)))", "(exists ?a (exists ?b (RightOf ?b ?a)))"),
-        (
-            "(exists ?a (and (Is ?a 'cup') (Has ?a 'red')))",
-            "(and (exists ?a (Is ?a 'cup')) (exists ?a (Has ?a 'red')))",
-        ),
+        ("(exists ?a (and (Is ?a 'cup') (Has ?a 'red')))",
+         "(and (exists ?a (Is ?a 'cup')) (exists ?a (Has ?a 'red')))"),
         ("(exists ?a (Is ?a 'cup'))", "(and (exists ?a (Is ?a 'cup')) (exists ?a (Is ?a 'cup')))"),
         (RULE.format("(exists ?b (Above ?b ?a))"), "(exists ?b (forall ?a (implies (Is ?a 'cup') (Above ?b ?a))))"),
         # An exists inside a rule could stand outside of it with the same clauses; as written it is another formula.
-        (
-            RULE.format("(exists ?b (and (Is ?b 'fork') (Above ?b ?a)))"),
-            "(exists ?b (forall ?a (implies (Is ?a 'cup') (and (Is ?b 'fork') (Above ?b ?a)))))",
-        ),
+        (RULE.format("(exists ?b (and (Is ?b 'fork') (Above ?b ?a)))"),
+         "(exists ?b (forall ?a (implies (Is ?a 'cup') (and (Is ?b 'fork') (Above ?b ?a)))))"),
         # The strict reading asks for a thing that meets all in front of the implies, and for nothing without one.
-        (
-            "(forall ?a (implies (and (Is ?a 'cup') (Has ?a 'red')) (OnTopSide ?a)))",
-            "(forall ?a (implies (Is ?a 'cup') (or (not (Has ?a 'red')) (OnTopSide ?a))))",
-        ),
+        ("(forall ?a (implies (and (Is ?a 'cup') (Has ?a 'red')) (OnTopSide ?a)))",
+         "(forall ?a (implies (Is ?a 'cup') (or (not (Has ?a 'red')) (OnTopSide ?a))))"),
         ("(forall ?a (implies (Is ?a 'cup') (OnTopSide ?a)))", "(forall ?a (or (not (Is ?a 'cup')) (OnTopSide ?a)))"),
-        (
-            "(exists ?a (exists ?b (exists ?c (and (Above ?a ?b) (Above ?b ?c) (Above ?c ?a)))))",
-            "(exists ?a (exists ?b (exists ?c (and (Above ?a ?b) (Above ?b ?c) (Above ?a ?c)))))",
-        ),
+        ("(exists ?a (exists ?b (exists ?c (and (Above ?a ?b) (Above ?b ?c) (Above ?c ?a)))))",
+         "(exists ?a (exists ?b (exists ?c (and (Above ?a ?b) (Above ?b ?c) (Above ?a ?c)))))"),
         # Each variable is known by its class alone; what differs is which is above which.
-        (
-            CROSSING.format("(Above ?a ?c) (Above ?b ?d)"),
-            CROSSING.format("(Above ?a ?d) (Above ?b ?c)"),
-        ),
+        (CROSSING.format("(Above ?a ?c) (Above ?b ?d)"), CROSSING.format("(Above ?a ?d) (Above ?b ?c)")),
     ],
-)
+)  # fmt: skip
 def test_not_the_same(one: str, other: str) -> None:
     assert not is_equivalent_as_written(parse(one), parse(other))
     assert not is_equivalent_as_written(parse(other), parse(one))

@@ -42,26 +42,20 @@ def counted(suite: str, taste: Taste, count: int) -> list[tuple[Formula, str]]:
 
 @pytest.mark.parametrize("suite", ["knolling", "natural"])
 @pytest.mark.parametrize("taste", TASTES)
-def test_random_counted_formulas_come_back(suite: str, taste: Taste) -> None:
-    for formula, text in counted(suite, taste, tries(25, 400)):
-        found = parse_prompt(text, suite)
-        assert check(found, suite) == [], text
-        assert is_equivalent_as_written(found, formula), (text, str(formula))
-        assert_well_formed(text)
-
-
-def test_a_counted_formula_that_comes_back_is_true_of_the_same_scenes() -> None:
-    """Held against the geometry, so that it does not hang on our own comparison of formulas."""
+def test_random_counted_formulas_come_back_and_are_true_of_the_same_scenes(suite: str, taste: Taste) -> None:
+    """Held against the geometry too, so that it does not hang on our own comparison of formulas."""
     chance = random.Random("counts")
     truths = []
-    for formula, text in counted("knolling", TASTES[1], tries(20, 200)):
-        found = parse_prompt(text, "knolling")
-        for _ in range(4):
+    for formula, text in counted(suite, taste, tries(25, 400)):
+        parsed = parse_prompt(text, suite)
+        assert check(parsed, suite) == [], text
+        assert is_equivalent_as_written(parsed, formula), (text, str(formula))
+        assert_well_formed(text)
+        for _ in range(4 if suite == "knolling" else 0):
             scene = scene_for(formula, chance)
             truths.append(bool(verify(formula, scene)))
-            assert bool(verify(found, scene)) is truths[-1], text
-    assert any(truths)
-    assert not all(truths)
+            assert bool(verify(parsed, scene)) is truths[-1], text
+    assert suite != "knolling" or {*truths} == {True, False}
 
 
 @pytest.mark.parametrize(
@@ -75,24 +69,16 @@ def test_a_counted_formula_that_comes_back_is_true_of_the_same_scenes() -> None:
         ("(not (at-least 3 ?x (Is ?x 'knife')))", "There are at most two knives."),
         ("(not (exactly 3 ?x (Is ?x 'knife')))", "There are not exactly three knives."),
         ("(at-least 25 ?x (Is ?x 'donut'))", "There are at least 25 donuts."),
-        (
-            "(exists ?p (and (Is ?p 'plate') (at-least 2 ?x (and (Is ?x 'fork') (LeftOf ?x ?p)))))",
-            "There is a plate. At least two forks are to the left of the plate.",
-        ),
-        (
-            "(exactly 2 ?x (exists ?p (and (Is ?p 'plate') (Is ?x 'fork') (LeftOf ?x ?p))))",
-            "There are exactly two forks that are each to the left of a plate.",
-        ),
-        (
-            "(forall ?p (implies (Is ?p 'plate') (exactly 2 ?x (and (Is ?x 'fork') (LeftOf ?p ?x)))))",
-            "For every plate there are exactly two forks that the plate is to the left of.",
-        ),
-        (
-            "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (distinct ?a ?b))))",
-            "A first cup is different from a second cup.",
-        ),
+        ("(exists ?p (and (Is ?p 'plate') (at-least 2 ?x (and (Is ?x 'fork') (LeftOf ?x ?p)))))",
+         "There is a plate. At least two forks are to the left of the plate."),
+        ("(exactly 2 ?x (exists ?p (and (Is ?p 'plate') (Is ?x 'fork') (LeftOf ?x ?p))))",
+         "There are exactly two forks that are each to the left of a plate."),
+        ("(forall ?p (implies (Is ?p 'plate') (exactly 2 ?x (and (Is ?x 'fork') (LeftOf ?p ?x)))))",
+         "For every plate there are exactly two forks that the plate is to the left of."),
+        ("(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (distinct ?a ?b))))",
+         "A first cup is different from a second cup."),
     ],
-)
+)  # fmt: skip
 def test_counts_are_said_in_plain_words(formula: str, words: str) -> None:
     assert said(formula) == words
     assert is_equivalent_as_written(parse_prompt(words, "knolling"), parse(formula))
@@ -111,20 +97,13 @@ def test_counts_are_said_in_plain_words(formula: str, words: str) -> None:
         ("a pair of scissors", "(exists ?x (Is ?x 'scissors'))"),
         ("two pairs of scissors", "(exactly 2 ?x (Is ?x 'scissors'))"),
         ("a dozen donuts", "(exactly 12 ?x (Is ?x 'donut'))"),
-        (
-            "a cup and two forks",
-            "(exists ?c (and (Is ?c 'cup') (exactly 2 ?x (Is ?x 'fork'))))",
-        ),
-        (
-            "There is a plate. Two forks are placed to the left of the plate.",
-            "(exists ?p (and (Is ?p 'plate') (exactly 2 ?x (and (Is ?x 'fork') (LeftOf ?x ?p)))))",
-        ),
-        (
-            "Every plate has two forks to its left.",
-            "(forall ?p (implies (Is ?p 'plate') (exactly 2 ?x (and (Is ?x 'fork') (LeftOf ?x ?p)))))",
-        ),
+        ("a cup and two forks", "(exists ?c (and (Is ?c 'cup') (exactly 2 ?x (Is ?x 'fork'))))"),
+        ("There is a plate. Two forks are placed to the left of the plate.",
+         "(exists ?p (and (Is ?p 'plate') (exactly 2 ?x (and (Is ?x 'fork') (LeftOf ?x ?p)))))"),
+        ("Every plate has two forks to its left.",
+         "(forall ?p (implies (Is ?p 'plate') (exactly 2 ?x (and (Is ?x 'fork') (LeftOf ?x ?p)))))"),
     ],
-)
+)  # fmt: skip
 def test_plain_english_with_numbers_is_read(text: str, formula: str) -> None:
     assert is_equivalent_as_written(understand(text, "knolling").formula, parse(formula))
 
@@ -155,34 +134,22 @@ def test_what_numbers_leave_open_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        (
-            "(exactly 2 ?x (and (Is ?x 'cup') (Has ?x 'red')))",
-            "(exactly 2 ?y (and (Has ?y 'red') (Is ?y 'cup')))",
-            True,
-        ),
+        ("(exactly 2 ?x (and (Is ?x 'cup') (Has ?x 'red')))", "(exactly 2 ?y (and (Has ?y 'red') (Is ?y 'cup')))",
+         True),
         ("(exactly 2 ?x (Is ?x 'cup'))", "(exactly 3 ?x (Is ?x 'cup'))", False),
         ("(exactly 2 ?x (Is ?x 'cup'))", "(at-least 2 ?x (Is ?x 'cup'))", False),
         ("(not (at-most 2 ?x (Is ?x 'cup')))", "(at-least 3 ?x (Is ?x 'cup'))", True),
         ("(not (exactly 2 ?x (Is ?x 'cup')))", "(exactly 2 ?x (Is ?x 'cup'))", False),
-        (
-            "(exactly 2 ?x (exists ?p (and (Is ?p 'plate') (On ?x ?p))))",
-            "(exists ?p (and (Is ?p 'plate') (exactly 2 ?x (On ?x ?p))))",
-            False,
-        ),
+        ("(exactly 2 ?x (exists ?p (and (Is ?p 'plate') (On ?x ?p))))",
+         "(exists ?p (and (Is ?p 'plate') (exactly 2 ?x (On ?x ?p))))", False),
         ("(exactly 1 ?x (exactly 2 ?y (On ?x ?y)))", "(exactly 1 ?a (exactly 2 ?b (On ?a ?b)))", True),
         ("(exactly 1 ?x (exactly 2 ?y (On ?x ?y)))", "(exactly 2 ?y (exactly 1 ?x (On ?x ?y)))", False),
-        (
-            "(exactly 1 ?x (or (and (Is ?x 'cup') (Has ?x 'red')) (Is ?x 'fork')))",
-            "(exactly 1 ?y (or (and (Is ?y 'cup') (Has ?y 'red')) (Is ?y 'fork')))",
-            True,
-        ),
-        (
-            "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'fork') (distinct ?a ?b))))",
-            "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'fork') (distinct ?b ?a))))",
-            True,
-        ),
+        ("(exactly 1 ?x (or (and (Is ?x 'cup') (Has ?x 'red')) (Is ?x 'fork')))",
+         "(exactly 1 ?y (or (and (Is ?y 'cup') (Has ?y 'red')) (Is ?y 'fork')))", True),
+        ("(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'fork') (distinct ?a ?b))))",
+         "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'fork') (distinct ?b ?a))))", True),
     ],
-)
+)  # fmt: skip
 def test_counts_are_compared_up_to_names(one: str, other: str, same: bool) -> None:
     assert is_equivalent_as_written(parse(one), parse(other)) is same
 

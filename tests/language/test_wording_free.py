@@ -30,51 +30,33 @@ def read(prompt: str) -> QuestionSpec:
         ("A green colored zebra.", "(exists ?a (and (Is ?a 'zebra') (HasColor ?a 'green')))", ""),
         ("a grey-coloured kite", "(exists ?a (and (Is ?a 'kite') (HasColor ?a 'gray')))", ""),
         ("Seven buses on the bridge.", "(exactly 7 ?a (Is ?a 'bus'))", "on the bridge"),
-        (
-            "One horse and two cows standing in the rain.",
-            "(and (exactly 1 ?a (Is ?a 'horse')) (exactly 2 ?b (Is ?b 'cow')))",
-            "standing in the rain",
-        ),
-        (
-            "A kite underneath a bench.",
-            "(exists ?a (exists ?b (and (Is ?a 'kite') (Is ?b 'bench') (Under ?a ?b))))",
-            "",
-        ),
-        (
-            "a vase on the top of a suitcase",
-            "(exists ?a (exists ?b (and (Is ?a 'vase') (Is ?b 'suitcase') (On ?a ?b))))",
-            "",
-        ),
+        ("One horse and two cows standing in the rain.",
+         "(and (exactly 1 ?a (Is ?a 'horse')) (exactly 2 ?b (Is ?b 'cow')))", "standing in the rain"),
+        ("A kite underneath a bench.", "(exists ?a (exists ?b (and (Is ?a 'kite') (Is ?b 'bench') (Under ?a ?b))))",
+         ""),
+        ("a vase on the top of a suitcase",
+         "(exists ?a (exists ?b (and (Is ?a 'vase') (Is ?b 'suitcase') (On ?a ?b))))", ""),
         ("a fork on side of a oven", "(exists ?a (exists ?b (and (Is ?a 'fork') (Is ?b 'oven') (NextTo ?a ?b))))", ""),
-        (
-            "a bird sitting on a bench",
-            "(exists ?a (exists ?b (and (Is ?a 'bird') (Is ?b 'bench') (On ?a ?b))))",
-            "sitting",
-        ),
+        ("a bird sitting on a bench", "(exists ?a (exists ?b (and (Is ?a 'bird') (Is ?b 'bench') (On ?a ?b))))",
+         "sitting"),
         (
             "a small white dog and red apples",
             "(exists ?a (and (Is ?a 'dog') (HasColor ?a 'white')"
             " (at-least 2 ?b (and (Is ?b 'apple') (HasColor ?b 'red')))))",
             "small",
         ),
-        (
-            "three frogs jumped near a truck",
-            "(exists ?b (and (Is ?b 'truck') (exactly 3 ?a (Is ?a 'frog'))))",
-            "jumped near",
-        ),
+        ("three frogs jumped near a truck", "(exists ?b (and (Is ?b 'truck') (exactly 3 ?a (Is ?a 'frog'))))",
+         "jumped near"),
         ("a horse in a meadow", "(exists ?a (Is ?a 'horse'))", "in a meadow"),
         ("a horse chasing a postman", "(exists ?a (exists ?b (and (Is ?a 'horse') (Is ?b 'postman'))))", "chasing"),
         ("a red school bus", "(exists ?a (and (Is ?a 'school bus') (HasColor ?a 'red')))", ""),
         ("a sign that says 'No Way'", "(exists ?a (Is ?a 'sign'))", "that says 'No Way'"),
         ("two sheep, grazing in Wales", "(exactly 2 ?a (Is ?a 'sheep'))", "grazing in Wales"),
-        (
-            "a photo of an orange cat",
-            "(and (IsStyle 'photo') (exists ?a (and (Is ?a 'cat') (HasColor ?a 'orange'))))",
-            "",
-        ),
+        ("a photo of an orange cat", "(and (IsStyle 'photo') (exists ?a (and (Is ?a 'cat') (HasColor ?a 'orange'))))",
+         ""),
         ("a person wearing a tie", "(exists ?a (exists ?b (and (Is ?a 'person') (Is ?b 'tie'))))", "wearing"),
     ],
-)
+)  # fmt: skip
 def test_what_is_read_and_what_is_left_over(prompt: str, formula: str, left_over: str) -> None:
     spec = read(prompt)
     assert spec.formula is not None

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from formalimg.language.parser import parse_prompt
 from formalimg.language.realization import realize
 from formalimg.logic.checks import check
 from formalimg.logic.parser import parse
+from formalimg.logic.prenex import complexity
 from formalimg.logic.syntax import And, Atom, Exists, Formula, Value, Variable, atoms
 from formalimg.logic.verification import verify
 from formalimg.logic.vocabulary import vocabulary
@@ -161,3 +163,15 @@ def assert_well_formed(text: str) -> None:
     assert not re.search(rf"(^|[.;] |, and )the {pairs} (is|has)\b", text, re.IGNORECASE), text
     assert not re.search(rf"\b(an?|every) {pairs}\b", text), text
     assert not re.search(r"\b(\w+) \1\b", text.replace("orange orange", "").replace("glass glasses", "")), text
+
+
+DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "wording.md"
+_EXAMPLE = re.compile(r"^(\w+), K = (\d+), seed (\d+)\n\n```text\n(.+)\n```\n\n> (.+)$", re.MULTILINE)
+
+
+def test_the_examples_of_the_documentation_are_up_to_date() -> None:
+    examples = _EXAMPLE.findall(DOCS.read_text(encoding="utf-8"))
+    assert len(examples) == 4
+    for suite, level, seed, formula, words in examples:
+        assert complexity(parse(formula)) == int(level)
+        assert realize(parse(formula), suite, seed=int(seed)) == words

@@ -83,9 +83,6 @@ def painted(image: Image.Image) -> NDArray[np.bool_]:
     return np.asarray((np.asarray(image) != np.array(rgb(palette().background))).any(axis=-1))
 
 
-# --- which drawings there are
-
-
 def test_every_class_has_a_drawing_and_every_drawing_a_class() -> None:
     assert set(drawable_classes()) == set(CLASSES)
     assert set(palette().colors) == set(COLORS)
@@ -131,9 +128,6 @@ def test_a_broken_drawing_is_refused_with_the_reason(text: str, complaint: str) 
     assert complaint in str(caught.value)
 
 
-# --- boxes
-
-
 @pytest.mark.parametrize(
     ("width", "height", "size"),
     [
@@ -175,14 +169,6 @@ def test_drawings_need_no_clipping(frame: PixelFrame) -> None:
         assert painted == (frame.left, frame.top, frame.left + frame.width, frame.top + frame.height), icon.label
 
 
-def test_boxes_may_reach_the_edges_of_the_canvas() -> None:
-    seen = painted(draw(Scene.of([SceneObject("book", Box(0, 0, 1000, 1000), "red")]), 300))
-    assert seen[0].any()
-    assert seen[-1].any()
-    assert seen[:, 0].any()
-    assert seen[:, -1].any()
-
-
 @pytest.mark.parametrize("label", ["pen", "keyboard", "keys", "shoe"])
 def test_a_long_object_is_turned_to_suit_its_box(label: str) -> None:
     aspect = natural_aspect(label)
@@ -201,9 +187,6 @@ def test_later_objects_lie_on_top() -> None:
     image = draw(Scene.of([below, above]), 400)
     alone = draw(Scene.of([above]), 400)
     assert image.getpixel((135, 200)) == alone.getpixel((135, 200)) == rgb(palette().colors["blue"].body)
-
-
-# --- colours
 
 
 def test_every_tone_is_nearest_to_its_own_colour() -> None:
@@ -241,9 +224,6 @@ def test_most_of_what_is_painted_is_the_colour_asked_for(color: str | None, widt
         assert found == color if color else found in palette().others, (obj.label, found)
 
 
-# --- likeness
-
-
 def in_the_same_square(color: str) -> NDArray[np.float64]:
     """Every class as 48 by 48 gray levels between 0 and 1."""
     scene = all_classes(90, 90, color)
@@ -264,23 +244,6 @@ def test_no_two_classes_look_alike(color: str) -> None:
         for i, j in itertools.combinations(range(len(CLASSES)), 2)
     )
     assert pairs[0][0] > CLOSEST_ALLOWED, f"closest pairs: {pairs[:5]}"
-
-
-def test_a_class_is_found_again_in_any_colour() -> None:
-    """A class in one colour looks most like itself in another, by the pattern of its gray levels."""
-
-    def normalised(color: str) -> NDArray[np.float64]:
-        flat = in_the_same_square(color).reshape(len(CLASSES), -1)
-        flat = flat - flat.mean(axis=1, keepdims=True)
-        return np.asarray(flat / np.linalg.norm(flat, axis=1, keepdims=True))
-
-    known = normalised("gray")
-    for color in ("red", "green", "blue", "brown"):
-        found = (normalised(color) @ known.T).argmax(axis=1)
-        assert [CLASSES[number] for number in found] == list(CLASSES)
-
-
-# --- the same image everywhere
 
 
 def test_the_same_scene_gives_the_same_bytes_in_another_process() -> None:
@@ -310,13 +273,6 @@ def test_an_image_of_a_strange_size_is_refused() -> None:
             draw(Scene.of([SceneObject("cup", Box(0, 0, 500, 500))]), size)
 
 
-def test_an_empty_scene_is_background() -> None:
-    assert not painted(draw(Scene.of([]), 256)).any()
-
-
-# --- layouts
-
-
 @pytest.mark.parametrize(
     ("width", "height", "size"),
     [(90.0, 150.0, 512), (90.0, 150.0, 1024), (92.0, 60.0, 1024), (40.0, 190.0, 1024)][:: tries(3, 1)],
@@ -343,9 +299,6 @@ def test_a_layout_tells_colours_and_classes_apart_and_takes_any_class() -> None:
     looks = [("cup", "red"), ("cup", "white"), ("cup", None), ("lion", None), ("bowl", "red")]
     images = {layout_image(Scene.of([SceneObject(label, box, color)]), 256).tobytes() for label, color in looks}
     assert len(images) == len(looks)
-
-
-# --- the sheet
 
 
 def test_the_contact_sheet_shows_every_class() -> None:

@@ -86,17 +86,13 @@ CHANGES = {
     "compressed as JPEG": (saved(drawing(), "JPEG", quality=95), "it is a JPEG file"),
     "compressed as WebP without loss": (saved(drawing(), "WEBP", lossless=True), "it is a WebP file"),
     "no text": (saved(drawing()), "it holds no scene"),
-    "cropped, the text kept": (
-        saved(drawing().crop((0, 0, 95, 96)), text=text_of(SIGNED)),
-        "drawn with 96 x 96 pixels and has 95 x 96",
-    ),
+    "cropped, the text kept": (saved(drawing().crop((0, 0, 95, 96)), text=text_of(SIGNED)),
+     "drawn with 96 x 96 pixels and has 95 x 96"),
     "scaled, the text kept": (saved(drawing().resize((192, 192)), text=text_of(SIGNED)), "drawn with 96 x 96 pixels"),
     "blurred": (saved(drawing().filter(ImageFilter.BLUR), text=text_of(SIGNED)), "pixels were changed"),
     "one pixel by one": (saved(drawing(1), text=text_of(SIGNED)), "pixels were changed"),
-    "the text of another image": (
-        saved(drawing(), text=text_of(signed_png(drawing(1), OTHER))),
-        "the scene is another image's",
-    ),
+    "the text of another image": (saved(drawing(), text=text_of(signed_png(drawing(1), OTHER))),
+     "the scene is another image's"),
     "the same pixels, another scene with its own digest": (
         saved(drawing(1), text=text_of(signed_png(drawing(), OTHER))),
         "pixels were changed",
@@ -112,7 +108,7 @@ CHANGES = {
     "a later version": (saved(drawing(), text=f"2{text_of(SIGNED)[1:]}"), "of version 2"),
     "no image at all": (b"\x89PNG\r\n\x1a\n" + b"\0" * 40, "it holds no scene"),
     "nothing": (b"", "it is no PNG file"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -57,32 +57,22 @@ CONTRADICTIONS = [
     *[(cycle("Below", length), ring("Below", length)) for length in (2, 6)],
     (exists("a b", "(Is ?a 'cup')", "(Above ?a ?b)", "(Below ?a ?b)"), ["(Above ?a ?b)", "(Below ?a ?b)"]),
     (exists("a", "(Is ?a 'cup')", "(OnLeftSide ?a)", "(OnRightSide ?a)"), ["(OnLeftSide ?a)", "(OnRightSide ?a)"]),
-    (
-        exists("a b", "(Is ?a 'cup')", "(OnRightSide ?a)", "(RightOf ?b ?a)", "(OnLeftSide ?b)"),
-        ["(OnRightSide ?a)", "(RightOf ?b ?a)", "(OnLeftSide ?b)"],
-    ),
+    (exists("a b", "(Is ?a 'cup')", "(OnRightSide ?a)", "(RightOf ?b ?a)", "(OnLeftSide ?b)"),
+     ["(OnRightSide ?a)", "(RightOf ?b ?a)", "(OnLeftSide ?b)"]),
     (exists("a", "(Is ?a 'cup')", "(Has ?a 'red')", "(Has ?a 'blue')"), ["(Has ?a 'red')", "(Has ?a 'blue')"]),
     (exists("a", "(Is ?a 'cup')", "(Has ?a 'red')", "(Is ?a 'fork')"), ["(Is ?a 'cup')", "(Is ?a 'fork')"]),
     (EVERY_CUP_HAS_A_CUP.format("RightOf"), ["(Is ?x 'cup')", "(Is ?y 'cup')", "(RightOf ?y ?x)"]),
     (EVERY_CUP_HAS_A_CUP.format("LargerThan"), ["(Is ?x 'cup')", "(Is ?y 'cup')", "(LargerThan ?y ?x)"]),
     (TAKING_TURNS, ["(Is ?x 'cup')", "(Is ?y 'fork')", "(RightOf ?y ?x)", "(Is ?w 'cup')", "(RightOf ?w ?z)"]),
     (row(11), None),  # nothing can be left out: eleven do not fit, ten do
-    (
-        exists("a b c", "(Is ?a 'cup')", "(LeftOf ?a ?b)", "(LeftOf ?b ?c)", "(not (LeftOf ?a ?c))"),
-        ["(LeftOf ?a ?b)", "(LeftOf ?b ?c)", "(not (LeftOf ?a ?c))"],
-    ),
-    (
-        exists("a b c", "(LargerThan ?a ?b)", "(LargerThan ?b ?c)", "(not (SmallerThan ?c ?a))"),
-        ["(LargerThan ?a ?b)", "(LargerThan ?b ?c)", "(not (SmallerThan ?c ?a))"],
-    ),
-    (
-        exists("a b", "(InCenter ?a)", "(InCenter ?b)", "(OnTopSide ?a)", "(Below ?a ?b)", "(OnBottomSide ?b)"),
-        ["(OnTopSide ?a)", "(Below ?a ?b)", "(OnBottomSide ?b)"],
-    ),
-    (
-        exists("a b", "(Is ?a 'cup')", "(AlignedVertically ?a ?b)", "(InCenter ?a)", "(not (AlignedVertically ?b ?a))"),
-        ["(AlignedVertically ?a ?b)", "(not (AlignedVertically ?b ?a))"],
-    ),
+    (exists("a b c", "(Is ?a 'cup')", "(LeftOf ?a ?b)", "(LeftOf ?b ?c)", "(not (LeftOf ?a ?c))"),
+     ["(LeftOf ?a ?b)", "(LeftOf ?b ?c)", "(not (LeftOf ?a ?c))"]),
+    (exists("a b c", "(LargerThan ?a ?b)", "(LargerThan ?b ?c)", "(not (SmallerThan ?c ?a))"),
+     ["(LargerThan ?a ?b)", "(LargerThan ?b ?c)", "(not (SmallerThan ?c ?a))"]),
+    (exists("a b", "(InCenter ?a)", "(InCenter ?b)", "(OnTopSide ?a)", "(Below ?a ?b)", "(OnBottomSide ?b)"),
+     ["(OnTopSide ?a)", "(Below ?a ?b)", "(OnBottomSide ?b)"]),
+    (exists("a b", "(Is ?a 'cup')", "(AlignedVertically ?a ?b)", "(InCenter ?a)", "(not (AlignedVertically ?b ?a))"),
+     ["(AlignedVertically ?a ?b)", "(not (AlignedVertically ?b ?a))"]),
     (
         # of two objects that do not overlap, one is to some side of the other
         exists(
@@ -96,10 +86,8 @@ CONTRADICTIONS = [
             *(f"(not ({side} ?a ?b))" for side in ("LeftOf", "RightOf", "Above", "Below")),
         ],
     ),
-    (
-        "(and (exists ?x (and (Is ?x 'cup') (Has ?x 'red'))) (not (exists ?y (Is ?y 'cup'))))",
-        ["(Is ?x 'cup')", "(not (exists ?y (Is ?y 'cup')))"],
-    ),
+    ("(and (exists ?x (and (Is ?x 'cup') (Has ?x 'red'))) (not (exists ?y (Is ?y 'cup'))))",
+     ["(Is ?x 'cup')", "(not (exists ?y (Is ?y 'cup')))"]),
     (
         "(and (iff (exists ?x (Is ?x 'cup')) (exists ?y (Is ?y 'fork'))) (exists ?z (Is ?z 'cup'))"
         " (exists ?v (Has ?v 'red')) (not (exists ?w (Is ?w 'fork'))))",
@@ -116,12 +104,10 @@ CONTRADICTIONS = [
     ),
     ("(exists ?x (and (Is ?x 'cup') (LeftOf ?x ?x)))", ["(LeftOf ?x ?x)"]),
     ("(exists ?x (and (Is ?x 'cup') (not (AlignedVertically ?x ?x))))", ["(not (AlignedVertically ?x ?x))"]),
-    (
-        "(and (IsStyle 'photo') (exists ?x (Is ?x 'cup')) (IsStyle 'cartoon'))",
-        ["(IsStyle 'photo')", "(IsStyle 'cartoon')"],
-    ),
+    ("(and (IsStyle 'photo') (exists ?x (Is ?x 'cup')) (IsStyle 'cartoon'))",
+     ["(IsStyle 'photo')", "(IsStyle 'cartoon')"]),
     ("(forall ?x (forall ?y (implies (and (Is ?x 'cup') (Is ?y 'fork')) (LeftOf ?x ?y))))", None),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)

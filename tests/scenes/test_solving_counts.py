@@ -101,14 +101,10 @@ def test_the_margin_keeps_counted_objects_from_slipping_in_or_out() -> None:
 @pytest.mark.parametrize(
     ("text", "conflict"),
     [
-        (
-            "(and (at-least 5 ?x (Is ?x 'cup')) (exists ?y (Is ?y 'fork')) (at-most 4 ?z (Is ?z 'cup')))",
-            ["(at-least 5 ?x (Is ?x 'cup'))", "(at-most 4 ?z (Is ?z 'cup'))"],
-        ),
-        (
-            "(and (exactly 2 ?x (Is ?x 'cup')) (exactly 3 ?y (and (Is ?y 'cup') (Has ?y 'red'))))",
-            ["(exactly 2 ?x (Is ?x 'cup'))", "(exactly 3 ?y (and (Is ?y 'cup') (Has ?y 'red')))"],
-        ),
+        ("(and (at-least 5 ?x (Is ?x 'cup')) (exists ?y (Is ?y 'fork')) (at-most 4 ?z (Is ?z 'cup')))",
+         ["(at-least 5 ?x (Is ?x 'cup'))", "(at-most 4 ?z (Is ?z 'cup'))"]),
+        ("(and (exactly 2 ?x (Is ?x 'cup')) (exactly 3 ?y (and (Is ?y 'cup') (Has ?y 'red'))))",
+         ["(exactly 2 ?x (Is ?x 'cup'))", "(exactly 3 ?y (and (Is ?y 'cup') (Has ?y 'red')))"]),
         ("(and (at-most 0 ?x (Is ?x 'cup')) (forall ?y (implies (Is ?y 'cup') (Has ?y 'red'))))", None),
         ("(not (at-least 0 ?x (Is ?x 'cup')))", ["(not (at-least 0 ?x (Is ?x 'cup')))"]),
         (CHAIN.format(4, 4), None),  # the rightmost cup has none to its right
@@ -117,7 +113,7 @@ def test_the_margin_keeps_counted_objects_from_slipping_in_or_out() -> None:
         (f"(and {PLATES.format(2)} {FOR_EACH_PLATE.format('at-least 1')} (at-most 0 ?x (Is ?x 'cup')))", None),
         ("(exists ?a (distinct ?a ?a))", ["(distinct ?a ?a)"]),
     ],
-)
+)  # fmt: skip
 def test_counts_that_contradict_each_other(text: str, conflict: list[str] | None) -> None:
     result = solve(text)
     assert isinstance(result, Unsatisfiable), result

@@ -128,7 +128,6 @@ class ContactCheck:
 
 
 def _on_canvas(cells: _Cells, frame: PixelFrame) -> _Cells:
-    """Map the cells of a frame to the canvas."""
     size = CANVAS // _PITCH
     centers = (np.arange(size) + 0.5) * _PITCH
     rows = np.floor((centers - frame.top) / frame.height * cells.shape[0]).astype(int)

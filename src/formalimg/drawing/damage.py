@@ -12,8 +12,8 @@ from formalimg.drawing.outline import Coverage
 from formalimg.drawing.svg import (
     IconDrawing,
     Point,
-    moved_path,
-    moved_paths,
+    move_path,
+    move_paths,
     number_text,
     path_element,
     polyline,
@@ -33,10 +33,10 @@ def silhouette_in(drawing: IconDrawing, frame: PixelFrame) -> str:
     def move(x: float, y: float) -> Point:
         return frame.left + (x - old.left) * across, frame.top + (y - old.top) * down
 
-    return "\n".join(moved_path(line, move) for line in drawing.silhouette.splitlines())
+    return "\n".join(move_path(line, move) for line in drawing.silhouette.splitlines())
 
 
-def scaled(body: str, old: PixelFrame, room: PixelFrame) -> str:
+def scale_markup(body: str, old: PixelFrame, room: PixelFrame) -> str:
     """Return markup scaled from one frame to another."""
     across, down = room.width / old.width, room.height / old.height
     matrix = number_text_exact(across, 0, 0, down, room.left - old.left * across, room.top - old.top * down)
@@ -97,7 +97,6 @@ def _crack(frame: PixelFrame, upright: bool, random: Random) -> list[Point]:
 
 
 def _side_cracks(crack: list[Point], upright: bool, way: int, random: Random, size: float) -> str:
-    """Return fine cracks that branch off the break on one side."""
     cracks = []
     for x, y in crack[1:-1:2]:
         points = [(x, y)]
@@ -158,7 +157,7 @@ def burning(drawing: IconDrawing, painted: Coverage, room: PixelFrame, key: str)
     tongues = min(9, max(3, round(4 * frame.width / frame.height)))
     back = _flames(frame, 1.0, tongues, random, pen)
     front = _flames(frame, 0.27, tongues + 2, random, pen)
-    body = f"{back}{scaled(drawing.body, frame, room)}{front}"
+    body = f"{back}{scale_markup(drawing.body, frame, room)}{front}"
     return IconDrawing(frame, body, silhouette_in(drawing, room), drawing.defs)
 
 
@@ -212,15 +211,14 @@ def melting(drawing: IconDrawing, painted: Coverage, key: str) -> IconDrawing:
         away = 0.5 + (across - 0.5) * (0.86 + 0.1 * down**2) + 0.03 * math.sin(4 * down + waves[0][1])
         return x_start + away * width, y_start + (sunk(across, down) - highest + 0.01) * height
 
-    puddle = _own_puddle(painted, 0.2 * height, random)
+    puddle = _draw_puddle(painted, 0.2 * height, random)
     drips = _drips(painted, move, random)
-    body = puddle + moved_paths(drawing.body, move) + drips
-    silhouette = "\n".join(moved_path(line, move) for line in drawing.silhouette.splitlines())
-    return IconDrawing(frame, body, silhouette, moved_paths(drawing.defs, move))
+    body = puddle + move_paths(drawing.body, move) + drips
+    silhouette = "\n".join(move_path(line, move) for line in drawing.silhouette.splitlines())
+    return IconDrawing(frame, body, silhouette, move_paths(drawing.defs, move))
 
 
-def _own_puddle(painted: Coverage, height: float, random: Random) -> str:
-    """Return a puddle in the predominant colour of the drawing."""
+def _draw_puddle(painted: Coverage, height: float, random: Random) -> str:
     frame, pen, tones = painted.frame, painted.pen, painted.tones
     x, y = frame.left + frame.width * 0.13, frame.top + frame.height - height * 0.33
     shine = f"M{number_text(x, y)}q{number_text(frame.width * 0.15, height * 0.2, frame.width * 0.35, height * 0.17)}"
@@ -229,7 +227,6 @@ def _own_puddle(painted: Coverage, height: float, random: Random) -> str:
 
 
 def _drips(painted: Coverage, move: Callable[[float, float], Point], random: Random) -> str:
-    """Return drips from the lower edge of the drawing, in its predominant colour."""
     frame, tones = painted.frame, painted.tones
     size = min(frame.width, frame.height)
     lowest: dict[float, float] = {}

@@ -188,7 +188,7 @@ def _word_problems(obj: _Requested, catalog: DrawnCatalog) -> Iterator[str]:
         reason = limits.always or entry.undrawable.get(word) or beside
         if reason is not None:
             yield f"{word}: {reason}"
-        elif word not in _drawn_words(kind, word):
+        elif word not in _drawable_words(kind, word):
             yield f"{word}: there is no drawing of this {kind}"
         elif kind == "state" and word not in (*entry.variants, *entry.shows, *OVERLAY_STATES):
             yield f"{word}: there is no drawing of a {obj.label} in this state"
@@ -203,7 +203,7 @@ def _word_problems(obj: _Requested, catalog: DrawnCatalog) -> Iterator[str]:
             yield f"{second}: there is no drawing of a {obj.label} that is {first} as well"
 
 
-def _drawn_words(kind: str, word: str) -> Container[str]:
+def _drawable_words(kind: str, word: str) -> Container[str]:
     """Return the drawable words of a kind, or just the word itself for kinds that depend on the class."""
     if kind == "color":
         return {*palette().colors, *palette().others}

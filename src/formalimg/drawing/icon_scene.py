@@ -56,7 +56,7 @@ def draw(scene: Scene, size: int = 1024) -> Image:
     Raises:
         DrawingError: if a class has no icon, a colour is unknown, or a box is too small to be painted.
     """
-    objects = [(_icon(obj.label), _known_color(obj), pixel_frame(obj, size)) for obj in scene.objects]
+    objects = [(_icon(obj.label), _palette_color(obj), pixel_frame(obj, size)) for obj in scene.objects]
     drawn = [_element(icon, color, frame, size) for icon, color, frame in objects]
     return _render(drawn, [frame for *_, frame in objects], size, size)
 
@@ -69,7 +69,7 @@ def layout_image(scene: Scene, size: int = 1024) -> Image:
     """
     from PIL import Image, ImageDraw
 
-    boxes = [(obj, _known_color(obj), pixel_frame(obj, size)) for obj in scene.objects]
+    boxes = [(obj, _palette_color(obj), pixel_frame(obj, size)) for obj in scene.objects]
     image = Image.new("RGB", (size, size), "#ffffff")
     pen = ImageDraw.Draw(image)
     width = max(2, round(size / 200))
@@ -129,7 +129,7 @@ def _icon(label: str) -> Icon:
     return icon
 
 
-def _known_color(obj: SceneObject) -> str | None:
+def _palette_color(obj: SceneObject) -> str | None:
     """Return the object's colour, or None if it has no colour of the vocabulary."""
     if obj.color is None or obj.color == NO_WORD:
         return None
@@ -263,7 +263,7 @@ def _layout_file(scene: Scene, layout: object, size: int) -> bytes:
     return _with_layout(image, layout)
 
 
-def failed_layout_png(problem: str, size: int = 512) -> bytes:
+def layout_error_png(problem: str, size: int = 512) -> bytes:
     """Return a PNG file for an unreadable layout: a crossed-out canvas with the problem in its metadata.
 
     As in the published format, its `objects` are null.

@@ -138,7 +138,6 @@ def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
 
 @cache
 def _top(icon: Icon) -> float:
-    """Return the top edge of an icon's drawing, as a fraction of its height."""
     lines = [line for shape in icon.shapes for line in polylines(shape.commands)]
     return max(0.0, min(y for line in lines for _, y in line.points)) / icon.height
 

@@ -63,7 +63,7 @@ class _BoxVariables:
         return 2 * start + steps * side * self.scale
 
     def box(self, solver: Any) -> Box:
-        left, top, scale = (solver.value(each) for each in (self.left, self.top, self.scale))
+        left, top, scale = (solver.value(variable) for variable in (self.left, self.top, self.scale))
         return Box(left, top, left + scale * self.across, top + scale * self.down)
 
 
@@ -102,8 +102,7 @@ class LayoutModel(BoxModel):
     # --- sizes
 
     def _scale_bounds(self) -> list[tuple[int, int]]:
-        """Return the minimum and maximum scale of each object."""
-        sides = [suggested_side(look.entry.length) for look in self.looks]
+        sides = [suggest_side(look.entry.length) for look in self.looks]
         roots = [number for number in range(len(sides)) if number not in self.carrier]
         fill = sum(sides[number] ** 2 for number in roots)
         zoom = min(2.6, sqrt(self.attempt.room * CANVAS**2 / fill))
@@ -162,7 +161,7 @@ class LayoutModel(BoxModel):
         self.require_one(axiom_alternatives(name, MARGIN), (first, second))
         first_box, second_box = self.boxes[first], self.boxes[second]
         if name in ("On", "OnTopOf"):
-            alone = sum(each.predicate == name and each.second == second for each in self.facts.facts) == 1
+            alone = sum(related.predicate == name and related.second == second for related in self.facts.facts) == 1
             self._require_standing(first_box, second_box, self.looks[second], alone)
         elif name == "In":
             self._require_inside(first_box, second_box, self.looks[second])
@@ -349,7 +348,7 @@ class LayoutModel(BoxModel):
             self.model.add_hint(box.top, max(MARGIN, round(rng.uniform(650, 950) - scale * box.down)))
 
 
-def suggested_side(length: float | None) -> float:
+def suggest_side(length: float | None) -> float:
     """Return the suggested side length of a class, which increases less than proportionally with its real length."""
     return min(340.0, max(110.0, 175 + 75 * log10((length or 0.6) / 0.6)))
 

@@ -7,7 +7,7 @@ from random import Random
 
 from formalimg.drawing.icon import PixelFrame
 from formalimg.drawing.outline import Coverage, PaintedSpot
-from formalimg.drawing.svg import Point, closed_curve, number_text, path_element, polyline, puddle_curve
+from formalimg.drawing.svg import Point, curve_through, number_text, path_element, polyline, puddle_curve
 
 _WATER = ("#8fd0f7", "#0d3f73", "#ffffff")
 """Fill, outline and highlight: light enough for blue things, outlined for white ones."""
@@ -81,7 +81,7 @@ def dirty(painted: Coverage, key: str) -> tuple[str, str]:
     line = top + height - min(0.14 * height, 0.3 * size)
     swell = 0.05 * size
     wave = [(x_min + width * at / 12, line + swell * random.uniform(-1, 1)) for at in range(13)]
-    coat = closed_curve([*wave, (x_min + width * 1.2, top + height * 1.1), (x_min - width * 0.2, top + height * 1.1)])
+    coat = curve_through([*wave, (x_min + width * 1.2, top + height * 1.1), (x_min - width * 0.2, top + height * 1.1)])
     foot = path_element(coat, fill, edge, painted.pen * 0.8)
     parts = []
     # The upper part, where faces are, gets smaller splashes.
@@ -105,7 +105,6 @@ def _dot(x: float, y: float, r: float, fill: str) -> str:
 def _splash(
     spot: PaintedSpot, r: float, random: Random, frame: PixelFrame, paints: tuple[str, str, str], pen: float
 ) -> list[str]:
-    """Return a splash with lobes and droplets around it."""
     fill, edge, gloss = paints
     reach = 1.7 * r
     x = min(max(spot.x, frame.left + reach), frame.left + frame.width - reach)
@@ -117,7 +116,7 @@ def _splash(
         angle = number * math.pi / 12
         length = r * (1 + sum(size * math.sin(count * angle + phase) for count, size, phase in waves))
         points.append((x + 1.15 * length * math.cos(angle), y + length * math.sin(angle)))
-    blot = path_element(closed_curve(points), fill, edge, pen * 0.8)
+    blot = path_element(curve_through(points), fill, edge, pen * 0.8)
     shine = f"M{number_text(x - 0.5 * r, y)}q{number_text(0, -0.4 * r, 0.5 * r, -0.5 * r)}"
     thrown = []
     for number in range(5):

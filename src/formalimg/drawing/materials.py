@@ -40,20 +40,20 @@ _NATURAL_TONES = {
 
 def natural_tones(material: str) -> Tones | None:
     """Return the tones of an uncoloured object of a material; None if the material has no tones of its own."""
-    tones = _NATURAL_TONES.get(_known(material))
+    tones = _NATURAL_TONES.get(_material(material))
     if tones is not None:
         return tones
-    color = {"stone": "gray", "ceramic": "white", "paper": "white", "leather": "brown"}.get(_known(material))
+    color = {"stone": "gray", "ceramic": "white", "paper": "white", "leather": "brown"}.get(_material(material))
     return palette().colors[color] if color else None
 
 
 def apply(drawing: IconDrawing, material: str, tones: Tones, key: str) -> IconDrawing:
     """Render a drawing as made of the given material."""
-    word = _known(material)
+    word = _material(material)
     return _PAINTERS[word](TextureCanvas(drawing, tones, key, word))
 
 
-def _known(material: str) -> str:
+def _material(material: str) -> str:
     word = ALIASES.get(material, material)
     if word not in _PAINTERS:
         raise FormalimgError(f"there is no drawing of the material {material!r}: use one of {', '.join(MATERIALS)}")

@@ -57,9 +57,9 @@ def read_signed_png(data: bytes, image: Image | None = None) -> DrawnScene:
     if image_type(data) != "png":
         kind = {"jpg": "a JPEG file", "webp": "a WebP file"}.get(image_type(data) or "", "no PNG file")
         raise NotDrawnError([f"not a drawn image: it is {kind}, and drawn images are PNG files with their scene"])
-    signed = _signed_text(data)
+    signed = _read_signature(data)
     if image is None:
-        image = _decoded(data)
+        image = _decode(data)
     if image.size != (int(signed["width"]), int(signed["height"])):
         was, now = f"{signed['width']} x {signed['height']}", f"{image.width} x {image.height}"
         raise NotDrawnError([f"pixels were changed: it was drawn with {was} pixels and has {now}; judge the original"])
@@ -73,7 +73,7 @@ def read_signed_png(data: bytes, image: Image | None = None) -> DrawnScene:
         raise NotDrawnError([f"the scene in this image cannot be read: {error}"]) from error
 
 
-def _signed_text(data: bytes) -> re.Match[str]:
+def _read_signature(data: bytes) -> re.Match[str]:
     """Return the parts of the signed text of a PNG file, rejecting files written by other programs."""
     texts: list[bytes] = []
     for name, content in _chunks(data):
@@ -112,7 +112,7 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         yield b"", b""
 
 
-def _decoded(data: bytes) -> Image:
+def _decode(data: bytes) -> Image:
     from PIL import Image as Images
 
     try:

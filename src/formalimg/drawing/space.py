@@ -55,14 +55,14 @@ class RelationWord(NamedTuple):
 
 
 @cache
-def _concept_table() -> dict[str, dict[str, object]]:
+def _load_concepts() -> dict[str, dict[str, object]]:
     return tomllib.loads((files("formalimg.drawing") / "concepts.toml").read_text(encoding="utf-8"))
 
 
 @cache
 def relation_word(name: str) -> RelationWord | None:
     """Return the meaning of a relation, given its concept name or predicate; None if it is unknown."""
-    row = _concept_table()["relations"].get(name)
+    row = _load_concepts()["relations"].get(name)
     if isinstance(row, dict):
         return RelationWord(row["predicate"], row.get("converse", False), row["pairs"] == "all")
     if name in DRAWN_RELATIONS:
@@ -72,7 +72,7 @@ def relation_word(name: str) -> RelationWord | None:
 
 def material_word(texture: str) -> str:
     """Return the material of a concept texture, or the word itself if it is not a texture."""
-    return str(_concept_table()["textures"].get(texture, texture))
+    return str(_load_concepts()["textures"].get(texture, texture))
 
 
 class DrawnSpace:

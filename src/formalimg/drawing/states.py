@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from formalimg.drawing import marks
 from formalimg.drawing.catalog import OVERLAY_STATES, DrawnCatalog
-from formalimg.drawing.damage import broken, burning, melting, scaled, silhouette_in
+from formalimg.drawing.damage import broken, burning, melting, scale_markup, silhouette_in
 from formalimg.drawing.icon import PixelFrame
 from formalimg.drawing.outline import Coverage, coverage
 from formalimg.drawing.svg import IconDrawing
@@ -42,17 +42,17 @@ def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
         case "wet":
             drawn = _wet(drawing, painted, key)
         case "dirty":
-            drawn = _marked(drawing, *marks.dirty(painted, key), "", key)
+            drawn = _add_marks(drawing, *marks.dirty(painted, key), "", key)
         case "rusty":
             rust, fade = marks.rusty(painted, key)
-            drawn = _marked(drawing, rust, "", fade, key)
+            drawn = _add_marks(drawing, rust, "", fade, key)
         case "broken":
             drawn = broken(drawing, painted, key)
         case "burning":
             drawn = burning(drawing, painted, room(drawing.frame, state), key)
         case _:
             drawn = melting(drawing, painted, key)
-    return _clipped(drawn, key)
+    return _clip(drawn, key)
 
 
 def how_drawn(catalog: DrawnCatalog, label: str, state: str) -> str:
@@ -70,11 +70,11 @@ def how_drawn(catalog: DrawnCatalog, label: str, state: str) -> str:
 def _wet(drawing: IconDrawing, painted: Coverage, key: str) -> IconDrawing:
     frame, space = drawing.frame, room(drawing.frame, "wet")
     drops = marks.wet(painted.moved_to(space), key)
-    body = marks.puddle(frame, painted.pen, key) + scaled(drawing.body, frame, space) + drops
+    body = marks.puddle(frame, painted.pen, key) + scale_markup(drawing.body, frame, space) + drops
     return IconDrawing(frame, body, silhouette_in(drawing, space), drawing.defs)
 
 
-def _marked(drawing: IconDrawing, on_it: str, over_it: str, defs: str, key: str) -> IconDrawing:
+def _add_marks(drawing: IconDrawing, on_it: str, over_it: str, defs: str, key: str) -> IconDrawing:
     """Add marks to a drawing: `on_it` is masked to the painted area, `over_it` may extend beyond its edge."""
     whole = f'<g id="{key}-whole">{drawing.body}</g>'
     use = f'<use href="#{key}-whole"/>'
@@ -84,7 +84,7 @@ def _marked(drawing: IconDrawing, on_it: str, over_it: str, defs: str, key: str)
     return IconDrawing(drawing.frame, body, drawing.silhouette, drawing.defs + defs + whole + mask)
 
 
-def _clipped(drawing: IconDrawing, key: str) -> IconDrawing:
+def _clip(drawing: IconDrawing, key: str) -> IconDrawing:
     """Clip marks that extend beyond the frame, such as the rim of a splash."""
     x, y, width, height = drawing.frame
     clip = f'<clipPath id="{key}-frame"><rect x="{x}" y="{y}" width="{width}" height="{height}"/></clipPath>'

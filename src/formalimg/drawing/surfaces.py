@@ -67,7 +67,7 @@ def glass(canvas: TextureCanvas) -> IconDrawing:
 
 def plastic(canvas: TextureCanvas) -> IconDrawing:
     """Draw gloss along the edge, and the moulded triangle of arrows that marks plastic."""
-    return canvas.over(_gloss(canvas) + _moulded_arrows(canvas))
+    return canvas.over(_gloss(canvas) + _mould_arrows(canvas))
 
 
 def ceramic(canvas: TextureCanvas) -> IconDrawing:
@@ -106,7 +106,7 @@ def _gloss(canvas: TextureCanvas) -> str:
     return "".join(marks)
 
 
-def _moulded_arrows(canvas: TextureCanvas) -> str:
+def _mould_arrows(canvas: TextureCanvas) -> str:
     """Return the triangle of three arrows, as large as the widest part of the drawing permits."""
     middle = canvas.mask.widest_part()
     size = min(middle.radius * 0.72, canvas.unit * 3.2)

@@ -105,7 +105,7 @@ def polyline(points: Sequence[Point]) -> str:
     return "M" + "L".join(number_text(*point) for point in points)
 
 
-def closed_curve(points: Sequence[Point]) -> str:
+def curve_through(points: Sequence[Point]) -> str:
     """Return path data of a smooth closed curve through the points."""
     count = len(points)
     steps = [f"M{number_text(*points[0])}"]
@@ -127,15 +127,15 @@ def puddle_curve(frame: PixelFrame, height: float, pen: float, random: Random) -
         # The four ends touch the sides; between them the edge wobbles.
         reach = 1.0 if number % 4 == 0 else random.uniform(0.84, 0.95)
         points.append((x + across * reach * math.cos(angle), y + down * reach * math.sin(angle)))
-    return closed_curve(points)
+    return curve_through(points)
 
 
-def moved_paths(markup: str, move: Callable[[float, float], Point]) -> str:
+def move_paths(markup: str, move: Callable[[float, float], Point]) -> str:
     """Apply `move` to every point of every path in SVG markup, converting curves to short straight lines."""
-    return _PATH_DATA.sub(lambda match: moved_path(match.group(), move), markup)
+    return _PATH_DATA.sub(lambda match: move_path(match.group(), move), markup)
 
 
-def moved_path(data: str, move: Callable[[float, float], Point]) -> str:
+def move_path(data: str, move: Callable[[float, float], Point]) -> str:
     """Apply `move` to every point of path data."""
     parts = []
     for line in polylines(path_commands(data)):

@@ -54,36 +54,37 @@ def verify_drawn(formula: Formula | str, drawn: DrawnScene, catalog: DrawnCatalo
     Raises:
         FormulaError: if the formula uses predicates that a scene cannot decide.
     """
-    return verify(formula, drawn_world(drawn, catalog), style=drawn.style or PLAIN_STYLE)
+    return verify(formula, complete_scene(drawn, catalog), style=drawn.style or PLAIN_STYLE)
 
 
-def drawn_world(drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> Scene:
+def complete_scene(drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> Scene:
     """Return a drawn scene as a completely known scene for verifying formulas."""
-    scene = shown_scene(drawn, catalog)
+    scene = visible_scene(drawn, catalog)
     return _DrawnWorld(scene.objects, scene.relations)
 
 
-def shown_scene(drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> Scene:
+def visible_scene(drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> Scene:
     """Return the scene with everything visible in its image: natural tints, states of plain icons, relations."""
     entries = catalog or drawn_catalog()
     records = drawn.scene.relations or ()
     carriers = {record.second for record in records if record.predicate == "On"}
     containers = {record.second for record in records if record.predicate == "In"}
     objects = [
-        _shown(obj, entries, number in carriers, number in containers) for number, obj in enumerate(drawn.scene.objects)
+        _visible_object(obj, entries, number in carriers, number in containers)
+        for number, obj in enumerate(drawn.scene.objects)
     ]
     return Scene(tuple(objects), DrawnSpace(drawn).shown_relations())
 
 
-def _shown(obj: SceneObject, catalog: DrawnCatalog, carries: bool, contains: bool) -> SceneObject:
+def _visible_object(obj: SceneObject, catalog: DrawnCatalog, carries: bool, contains: bool) -> SceneObject:
     entry = catalog.classes.get(obj.label)
     if entry is None:
         return obj
     states = entry.shown_states(obj.states, carries=carries, contains=contains)
-    return replace(obj, color=_shown_color(obj, entry), states=states)
+    return replace(obj, color=_visible_color(obj, entry), states=states)
 
 
-def _shown_color(obj: SceneObject, entry: DrawnClass) -> str | None:
+def _visible_color(obj: SceneObject, entry: DrawnClass) -> str | None:
     """Return the painted colour of an object, or "other" for material tones that match no colour."""
     if obj.color is not None and obj.color != NO_WORD:
         return obj.color
@@ -117,12 +118,12 @@ def concept_holds(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalo
         return _decide_size(has_size, concept, drawn, catalog)
     if concept.category not in ("object", "color", "shape", "texture"):
         raise FormalimgError(f"drawn scenes know no concepts of the category {concept.category!r}")
-    objects = shown_scene(drawn, catalog).objects
+    objects = visible_scene(drawn, catalog).objects
     kind, value = ("material", material_word(concept.value)) if concept.category == "texture" else concept[:2]
     return bool(members) and (kind == "object" or all(getattr(objects[number], kind) == value for number in members))
 
 
-def concept_is_clear(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> bool:
+def is_clear_concept(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> bool:
     """Return whether people would agree on a concept, which excludes sizes between usual and tiny or huge."""
     return concept.category != "size" or any(
         _decide_size(decide, concept, drawn, catalog) for decide in (has_size, is_ordinary)

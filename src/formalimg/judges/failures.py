@@ -126,10 +126,10 @@ def read_stored_scene(verdict: Verdict | Unscored, suite: Benchmark) -> Scene | 
     if sorted(depth, key=str) != sorted(range(len(scene)), key=str):
         return None
     from formalimg.drawing.scene import DrawnScene  # here, because most scenes are not drawn
-    from formalimg.drawing.truth import drawn_world
+    from formalimg.drawing.truth import complete_scene
 
     try:
-        return drawn_world(DrawnScene(scene, style if isinstance(style, str) else None, tuple(depth)))
+        return complete_scene(DrawnScene(scene, style if isinstance(style, str) else None, tuple(depth)))
     except (FormalimgError, LookupError, ValueError):  # a run may come from anywhere
         return None
 

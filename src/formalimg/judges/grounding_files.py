@@ -18,7 +18,7 @@ from pathlib import Path
 from formalimg._util.io import read_plain_bytes
 from formalimg._util.strict_json import loads_strict
 from formalimg.benchmarks.formal.spec import FormulaSpec
-from formalimg.drawing.icon_scene import failed_layout_png, layout_png
+from formalimg.drawing.icon_scene import layout_error_png, layout_png
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.scene_judge import RULES, judge_grounding, judge_written_layout
@@ -203,7 +203,7 @@ def _draw_file(path: Path) -> bytes:
     try:
         return layout_png(read_grounding_file(path))
     except SceneError as error:
-        return failed_layout_png(" ".join(str(error).split()))
+        return layout_error_png(" ".join(str(error).split()))
 
 
 def _read_file(path: Path, limit: int = _MAX_GROUNDING_BYTES) -> bytes:

@@ -127,7 +127,6 @@ class _Isomorphism:
             self._facts[name].append(fact)
 
     def search(self) -> bool:
-        """Return whether a renaming exists."""
         if not self._refine(list(self._groups_of)):
             return False
         ties: list[tuple[str, Iterator[str], int]] = []  # a variable, its candidates and the length of the undo log
@@ -360,7 +359,6 @@ def _guard_fact(conjunct: Formula, owner: str) -> Fact:
 
 
 def _as_text(formula: Formula) -> SignedAtom:
-    """Convert a formula to a single statement about its variables."""
     text = to_text(formula)
     return SignedAtom(re.sub(r"\?[\w-]+", "?", text), True, tuple(re.findall(r"\?[\w-]+", text)))
 

@@ -66,8 +66,8 @@ def write_clauses(
     for clause in clauses:
         previous = sentences[-1] if sentences else Sentence("")
         if isinstance(clause, Statement) and previous.tail and _can_extend(clause, previous, phrases):
-            who = "which" if phrases.names[previous.tail.obj].noun.pronoun == "it" else "who"
-            text = f"{previous.text}, {who} {verb_phrase(clause, phrases, plural=previous.tail.is_plural)}"
+            relative = "which" if phrases.names[previous.tail.obj].noun.pronoun == "it" else "who"
+            text = f"{previous.text}, {relative} {verb_phrase(clause, phrases, plural=previous.tail.is_plural)}"
             sentences[-1] = Sentence(text, first_subjects=previous.first_subjects, is_joinable=previous.is_joinable)
             continue
         is_anchored = rule_objects is None or bool(rule_objects & phrases.known & set(objects_in(clause)))
@@ -137,7 +137,6 @@ def _can_extend(clause: Statement, previous: Sentence, phrases: PhraseBuilder) -
 
 
 def _join_pairs(sentences: list[Sentence], phrases: PhraseBuilder) -> list[Sentence]:
-    """Join pairs of short consecutive sentences to avoid choppy text."""
     joined: list[Sentence] = []
     for sentence in sentences:
         previous = joined[-1] if joined else Sentence("")

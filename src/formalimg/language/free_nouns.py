@@ -57,7 +57,6 @@ class FreeNouns(ProseNouns):
 
     @property
     def open_nouns(self) -> tuple[str, ...]:
-        """The nouns read so far that are missing from the vocabulary."""
         return tuple(self._open)
 
     # --- words that are left over
@@ -98,7 +97,6 @@ class FreeNouns(ProseNouns):
     # --- the ends of noun phrases
 
     def _phrase_end(self, *, plural: bool) -> int:
-        """Return the end of the noun phrase at the current position."""
         start = end = self.reader.position
         while self._belongs(start, end, plural=plural):
             end += 1
@@ -160,7 +158,6 @@ class FreeNouns(ProseNouns):
     # --- noun phrases
 
     def starts_counted(self) -> bool:
-        """Return whether the next words begin an amount."""
         return self.is_next(self.take_amount)
 
     def starts_free_noun(self, *, among_words: bool = False) -> bool:
@@ -170,7 +167,6 @@ class FreeNouns(ProseNouns):
         return not among_words and self._starts_bare_plural()
 
     def read_free_noun(self) -> ProseObject:
-        """Read a noun phrase that introduces one or more objects."""
         start = self.reader.position
         amount, plural = self._read_amount()
         end = self._phrase_end(plural=plural)

@@ -239,7 +239,6 @@ class _PromptParser:
         return subject
 
     def parse_predicate(self, subjects: list[str]) -> None:
-        """Parse the verb and complements that follow the subjects."""
         if self.reader.take("are arranged"):
             self.parse_ordering(subjects)
         elif self.reader.take("are each"):

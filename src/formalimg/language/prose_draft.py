@@ -35,7 +35,6 @@ class ProseObject(NamedTuple):
 
     @property
     def noun(self) -> Noun:
-        """The noun of the object."""
         return self.core.noun
 
 
@@ -50,11 +49,9 @@ class ProseDraft:
     rules: list[ProseObject] = field(default_factory=list)
 
     def mark(self) -> DraftMark:
-        """Return a mark for the current state."""
         return len(self.objects), len(self.claims), len(self.guards), len(self.rules), self.style
 
     def roll_back(self, mark: DraftMark) -> None:
-        """Return to the state at the mark."""
         objects, claims, guards, rules, self.style = mark
         del self.objects[objects:], self.claims[claims:], self.guards[guards:], self.rules[rules:]
 
@@ -84,7 +81,6 @@ class ProseDraft:
         return introduced
 
     def begin_rule(self, core: NounPhraseCore) -> ProseObject:
-        """Begin a rule about every object described by a noun phrase."""
         universal = self._add_object(core, len(self.rules) + 1, universal=True)
         self.rules.append(universal)
         self.guards += [(universal.rule, claim) for claim in core.claims(universal.variable)]
@@ -118,7 +114,6 @@ class ProseDraft:
         self.claims.append((rule, ObjectClaim(subject, (ClaimPart(predicate, rest),))))
 
     def description(self) -> Description:
-        """Convert the draft to a description."""
         top = self._block(TOP)
         for rule in self.rules:
             guard = [claim for number, claim in self.guards if number == rule.rule]

@@ -125,7 +125,6 @@ class ProseNouns:
     # --- noun phrases
 
     def starts_noun(self) -> bool:
-        """Return whether the next words begin a noun phrase."""
         if self.reader.next in ("a", "an", *DEFINITE) or self.is_next(self.take_amount):
             return True
         return self.is_next(lambda: self.attempt(self._read_bare_core))

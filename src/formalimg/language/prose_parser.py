@@ -74,7 +74,6 @@ class _ProseParser(ProsePhrases):
         return self.deepest[1]
 
     def _read_opening(self) -> None:
-        """Read a sentence that specifies the viewpoint for directions."""
         lexicon = self.prose.words
         if self.reader.take_one_of((*lexicon.openings.values(), *lexicon.earlier_openings)):
             return
@@ -98,7 +97,6 @@ class _ProseParser(ProsePhrases):
         self.reader.expect(".")
 
     def _read_style(self) -> None:
-        """Read a sentence that only specifies the style."""
         if self.reader.take("this is"):
             style = self._take_style()
         else:
@@ -112,7 +110,6 @@ class _ProseParser(ProsePhrases):
         self.reader.expect(".")
 
     def _read_styled(self) -> None:
-        """Read a sentence with a style and the content of the image."""
         if self.take_any("renderings") or self.reader.sees("in"):
             self.reader.expect("in")
             self.draft.set_style(self._take_style())
@@ -187,7 +184,6 @@ class _ProseParser(ProsePhrases):
     # --- clauses
 
     def read_clause(self) -> None:
-        """Read one clause."""
         self.mentioned = []
         quantifier = self.reader.take_one_of(QUANTIFIERS)
         if quantifier:
@@ -231,7 +227,6 @@ class _ProseParser(ProsePhrases):
         self.draft.guards += added
 
     def read_presence(self) -> None:
-        """Read the objects that the image shows."""
         universal = (
             self.context.referent if self.rule and self.context.referent and self.context.referent.universal else None
         )
@@ -276,7 +271,6 @@ class _ProseParser(ProsePhrases):
         return self.read_noun()
 
     def _read_predicate(self, subjects: Sequence[ProseObject]) -> None:
-        """Read a verb and its complements."""
         posture = self.prose.verbs.get(self.reader.next)
         if self.reader.take_one_of(HAVE):
             if len(subjects) > 1:
@@ -363,7 +357,6 @@ class _ProseParser(ProsePhrases):
         return self.context.named
 
     def _read_aside(self, subject: ProseObject) -> None:
-        """Read a relative clause between commas after a subject."""
         self.reader.expect(", which", ", who")
         self.read_predicate_of_relative(subject)
         self.reader.expect(",")

@@ -40,7 +40,6 @@ class ProsePhrases(ProseNouns):
     # --- properties
 
     def starts_property(self) -> bool:
-        """Return whether the next words begin a property."""
         return self.reader.peek(self._take_property_start)
 
     def _take_property_start(self) -> bool:
@@ -168,7 +167,6 @@ class ProsePhrases(ProseNouns):
             self._depth -= 1
 
     def relate(self, phrase: RelationPhrase, subjects: Sequence[ProseObject], obj: ProseObject) -> None:
-        """Add a relation from each subject to the object."""
         for subject in subjects:
             if subject == obj:
                 self.reader.fail("an object other than the subject")
@@ -203,7 +201,6 @@ class ProsePhrases(ProseNouns):
         self.draft.add(self.rule, objects[0].variable, predicate, objects[1].variable)
 
     def claim(self, subjects: Sequence[ProseObject], *parts: tuple[str, ...]) -> None:
-        """Add each part as a claim about each subject."""
         for subject in subjects:
             for part in parts:
                 self.draft.add(self.rule, subject.variable, *part)

@@ -131,8 +131,10 @@ def _ordering(clause: Ordering, phrases: PhraseBuilder) -> str:
     if len(objects) == 3 and len(links) == 1 and is_clear and (not sweeps[links[0]] or phrases.rng.likely(50)):
         phrase = phrases.phrase_for(links[0])
         first, second = phrases.refer(objects[0]), phrases.refer(objects[1])
-        who = "which" if phrases.names[objects[1]].noun.pronoun == "it" else "who"
-        text = f"{first.text} {_be(first.is_plural)} {phrase} {second.text}, {who} {_be(second.is_plural)} {phrase}"
+        relative = "which" if phrases.names[objects[1]].noun.pronoun == "it" else "who"
+        text = (
+            f"{first.text} {_be(first.is_plural)} {phrase} {second.text}, {relative} {_be(second.is_plural)} {phrase}"
+        )
         return f"{text} {phrases.refer(objects[2]).text}"
     if not any(sweeps.values()):
         end = NEXT_NAMED if clause.to_next else NAMED_BEFORE
@@ -173,8 +175,8 @@ def _count(count: CountedObjects, phrases: PhraseBuilder) -> str:
                 p[0].predicate for p in properties
             )
             each = "each " if count.body.objects and not singular else ""
-            who = "" if is_plain and placed else f"{name.noun.who} {verb} {each}"
-            text += f" {who}{phrases.join_properties(properties)}"
+            relative = "" if is_plain and placed else f"{name.noun.who} {verb} {each}"
+            text += f" {relative}{phrases.join_properties(properties)}"
         related = [_relation_clause(claim, phrases) for claim in name.related]
         text += (" and" if properties and related else "") + " and".join(related)
     phrases.known, phrases.ruled = outer_known, outer_ruled
@@ -185,8 +187,8 @@ def _relation_clause(claim: ObjectClaim, phrases: PhraseBuilder) -> str:
     """Express the relation of another object to the counted objects, such as "that the plate is above"."""
     subject, part = phrases.refer(claim.subject), claim.parts[0]
     verb = f"{_be(subject.is_plural)}{'' if part.positive else ' not'}"
-    who = "which" if subject.text.startswith("that ") else "that"
-    return f" {who} {subject.text} {verb} {phrases.phrase_for(part.predicate)}"
+    relative = "which" if subject.text.startswith("that ") else "that"
+    return f" {relative} {subject.text} {verb} {phrases.phrase_for(part.predicate)}"
 
 
 def _statement(

@@ -25,7 +25,6 @@ class SceneGroup:
     """Several scenes whose predicates are evaluated together."""
 
     def __init__(self, scenes: Sequence[Sequence[SceneObject]]) -> None:
-        """Create a group of scenes."""
         self._scenes = scenes
         self._measures = GroupMeasures([[obj.box for obj in objects] for objects in scenes])
 

@@ -17,6 +17,7 @@ donut on a toilet does not. These are definitions for judging (`SEEN_RULES`, doc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -177,9 +178,8 @@ def axiom_violations(scene: Scene, margin: int = 0) -> list[str]:
         if name in AXIOMS and name not in DIRECTIONS and not fits_axiom(name, boxes[first], boxes[second], margin)
     ]
     places = [pair for relation in relations if (pair := find_carrier(relation)) is not None]
-    violations += [
-        f"{scene.describe(thing)} has two places" for thing in sorted(_find_repeated(thing for thing, _ in places))
-    ]
+    counts = Counter(thing for thing, _ in places)
+    violations += [f"{scene.describe(thing)} has two places" for thing in sorted(counts) if counts[thing] > 1]
     chains = carrier_chains(scene)
     violations += [f"{scene.describe(thing)} carries itself" for thing, chain in enumerate(chains) if thing in chain]
     for first_object, second_object in combinations(range(len(scene)), 2):
@@ -218,11 +218,6 @@ def _follow_carriers(thing: int, carriers: dict[int, int]) -> Iterator[int]:
             return
         thing = carriers[thing]
         yield thing
-
-
-def _find_repeated(things: Iterator[int]) -> set[int]:
-    visited: set[int] = set()
-    return {thing for thing in things if thing in visited or visited.add(thing)}  # type: ignore[func-returns-value]
 
 
 def _boxes_overlap(first: Box, second: Box) -> bool:

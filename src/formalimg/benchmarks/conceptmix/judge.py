@@ -12,7 +12,7 @@ from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
 from formalimg.benchmarks.conceptmix.words import noun_forms, plural_of
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.scene import DrawnScene
-from formalimg.drawing.truth import DrawnConcept, concept_holds, concept_is_clear, size_items
+from formalimg.drawing.truth import DrawnConcept, concept_holds, is_clear_concept, size_items
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import Followed, NoValidAnswer, PublishedJudge, WordAnswer, attach_image, total_cost
@@ -157,7 +157,7 @@ def judge_drawn(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
             return Unscored("not understood", str(error))
         reason = _describe_objects(requested, drawn)
         parts.append(Part(concept.question, concept.category, float(holds), about=(concept.value,), reason=reason))
-        if not concept_is_clear(requested, drawn):
+        if not is_clear_concept(requested, drawn):
             unclear.append(concept.question)
     return Verdict(all(part.score == 1 for part in parts), tuple(parts), {"unclear": unclear} if unclear else {})
 

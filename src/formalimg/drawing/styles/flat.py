@@ -64,7 +64,7 @@ class FlatDrawing:
     @cached_property
     def texture(self) -> Plane:
         """A mask that is 1 where dense lines form the texture of a material, and 0 where lines are contours."""
-        dense = blurred(step(self.edges, 0.06, 0.03) * self.things, 7 * self.unit)
+        dense = blur(step(self.edges, 0.06, 0.03) * self.things, 7 * self.unit)
         return step(dense, 0.36, 0.06) * self.things
 
     @cached_property
@@ -76,7 +76,7 @@ class FlatDrawing:
     def texture_lines(self) -> Plane:
         """The lines of textures: thin areas darker than their surroundings."""
         brightness = gray(self.rgb)
-        return step(blurred(brightness, 4 * self.unit) - brightness, 0.06, 0.03) * self.texture
+        return step(blur(brightness, 4 * self.unit) - brightness, 0.06, 0.03) * self.texture
 
     @cached_property
     def position(self) -> tuple[Plane, Plane]:
@@ -96,7 +96,7 @@ class FlatDrawing:
         """Return the mask with its edge moved outwards, or inwards for negative values."""
         radius = abs(thousandths) * self.unit
         level = 0.12 if thousandths > 0 else 0.88
-        return step(blurred(mask, radius * 0.85), level, 0.06)
+        return step(blur(mask, radius * 0.85), level, 0.06)
 
     def warped(self, tones: Plane, down: Plane, across: Plane) -> Plane:
         """Return the tones displaced by `down` and `across`, in thousandths of the width."""
@@ -127,7 +127,7 @@ def picture(tones: Plane) -> Image.Image:
     return Image.fromarray((np.clip(tones, 0, 1) * 255 + 0.5).astype(np.uint8))
 
 
-def blurred(tones: Plane, radius: float) -> Plane:
+def blur(tones: Plane, radius: float) -> Plane:
     """Return the tones after a Gaussian blur with the given radius in pixels."""
     return plane(picture(tones).filter(ImageFilter.GaussianBlur(radius)))
 
@@ -137,7 +137,7 @@ def step(values: Plane, level: float | Plane, softness: float) -> Plane:
     return np.asarray(np.clip((values - level) / (2 * softness) + 0.5, 0, 1))
 
 
-def mixed(under: Plane, over: Plane | tuple[float, float, float], share: Plane) -> Plane:
+def mix(under: Plane, over: Plane | tuple[float, float, float], share: Plane) -> Plane:
     """Blend other tones over the given ones, with `share` as the opacity."""
     amount = share[..., None] if share.ndim == 2 else share
     return under + (np.asarray(over, np.float32) - under) * amount
@@ -148,13 +148,13 @@ def gray(tones: Plane) -> Plane:
     return np.asarray(tones @ np.array([0.299, 0.587, 0.114], np.float32))
 
 
-def saturated(tones: Plane, factor: float) -> Plane:
+def saturate(tones: Plane, factor: float) -> Plane:
     """Return the tones with their saturation multiplied by `factor`."""
     middle = gray(tones)[..., None]
     return np.clip(middle + (tones - middle) * factor, 0, 1)
 
 
-def smeared(values: Plane, angle: Plane, length: int, pixels: float = 1.0) -> Plane:
+def smear(values: Plane, angle: Plane, length: int, pixels: float = 1.0) -> Plane:
     """Return the values averaged along lines that follow the local angle, like bristles."""
     rows, columns = values.shape
     total = values.copy()
@@ -170,7 +170,7 @@ def smeared(values: Plane, angle: Plane, length: int, pixels: float = 1.0) -> Pl
     return total / (2 * length + 1)
 
 
-def enlarged(values: Plane, size: int) -> Plane:
+def enlarge(values: Plane, size: int) -> Plane:
     """Return square values resized to `size` pixels."""
     return np.asarray(Image.fromarray(values.astype(np.float32)).resize((size, size), Image.Resampling.BILINEAR))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
-from formalimg.drawing.styles.flat import FlatDrawing, Plane, blurred, gray, mixed, picture, plane, saturated, step
+from formalimg.drawing.styles.flat import FlatDrawing, Plane, blur, gray, mix, picture, plane, saturate, step
 
 _CELLS = 128  # The pixels of pixel art: the width of the image in them
 _TONES = 40  # The tones of pixel art, at most
@@ -57,23 +57,23 @@ def pop_art(flat: FlatDrawing) -> Image.Image:
     loud = loud[flat.random.permutation(4)]
     panel = (down > 0.5).astype(int) * 2 + (across > 0.5).astype(int)
     fade = np.clip(0.85 - 1.1 * np.abs((down * 2) % 1 - 0.5) - 0.5 * np.abs((across * 2) % 1 - 0.5), 0.12, 1)
-    back = mixed(loud[panel], (1.0, 1.0, 1.0), _dots(flat, 20, fade * 0.62))
+    back = mix(loud[panel], (1.0, 1.0, 1.0), _dots(flat, 20, fade * 0.62))
     seam = np.minimum(np.abs(down - 0.5), np.abs(across - 0.5)) < 0.004
     back = np.where(seam[..., None], np.float32(0.05), back)
-    tones = saturated(np.clip((flat.rgb - 0.5) * 1.15 + 0.53, 0, 1), 1.45)
+    tones = saturate(np.clip((flat.rgb - 0.5) * 1.15 + 0.53, 0, 1), 1.45)
     # Shading is printed too: dots of a darker tone towards the lower right of each thing.
     offset = round(22 * u)
-    solid = blurred(flat.things, 8 * u)
-    wide = step(blurred(flat.things, 14 * u), 0.75, 0.1)  # thin things would be all shade
+    solid = blur(flat.things, 8 * u)
+    wide = step(blur(flat.things, 14 * u), 0.75, 0.1)  # thin things would be all shade
     depth = wide * np.clip(flat.things - np.roll(solid, (-offset, -offset), (0, 1)), 0, 1)
     tones = tones * (1 - 0.55 * (_dots(flat, 9, depth * 0.5) * flat.things)[..., None])
     gleam = wide * np.clip(flat.things - np.roll(solid, (offset, offset), (0, 1)), 0, 1)
-    tones = mixed(tones, (1.0, 1.0, 1.0), 0.75 * _dots(flat, 9, gleam * 0.33) * flat.things)
-    lines = np.maximum(step(blurred(flat.contours, u), 0.30, 0.08), 0.6 * flat.texture_lines)
-    result = mixed(back, (1.0, 1.0, 1.0), flat.grown(flat.things, 17))
-    result = mixed(result, (0.03, 0.03, 0.04), flat.grown(flat.things, 8))
-    result = mixed(result, tones, flat.things)
-    return picture(mixed(result, (0.03, 0.03, 0.04), lines * flat.things * step(gray(tones), 0.25, 0.05)))
+    tones = mix(tones, (1.0, 1.0, 1.0), 0.75 * _dots(flat, 9, gleam * 0.33) * flat.things)
+    lines = np.maximum(step(blur(flat.contours, u), 0.30, 0.08), 0.6 * flat.texture_lines)
+    result = mix(back, (1.0, 1.0, 1.0), flat.grown(flat.things, 17))
+    result = mix(result, (0.03, 0.03, 0.04), flat.grown(flat.things, 8))
+    result = mix(result, tones, flat.things)
+    return picture(mix(result, (0.03, 0.03, 0.04), lines * flat.things * step(gray(tones), 0.25, 0.05)))
 
 
 def _dots(flat: FlatDrawing, pitch: float, share: Plane) -> Plane:
@@ -97,17 +97,17 @@ def graffiti(flat: FlatDrawing) -> Image.Image:
     result = wall
     for tone in loud[1:3]:
         tag = plane(_tag(flat))
-        result = mixed(result, tone, step(blurred(tag, 2.5 * u) + 0.3 * (speck - 0.5), 0.5, 0.25) * 0.85)
-    mist = np.clip(blurred(flat.grown(flat.things, 44), 16 * u) * 1.1, 0, 1)
-    result = mixed(result, loud[0], mist * np.where(speck < mist, 0.95, 0.35))
+        result = mix(result, tone, step(blur(tag, 2.5 * u) + 0.3 * (speck - 0.5), 0.5, 0.25) * 0.85)
+    mist = np.clip(blur(flat.grown(flat.things, 44), 16 * u) * 1.1, 0, 1)
+    result = mix(result, loud[0], mist * np.where(speck < mist, 0.95, 0.35))
     rough = 0.25 * (speck - 0.5)  # paint thins out to single drops at its edge
-    result = mixed(result, (0.97, 0.97, 0.97), step(flat.grown(flat.things, 17) + rough, 0.5, 0.2))
-    result = mixed(result, (0.03, 0.03, 0.05), step(flat.grown(flat.things, 10) + rough, 0.5, 0.2))
+    result = mix(result, (0.97, 0.97, 0.97), step(flat.grown(flat.things, 17) + rough, 0.5, 0.2))
+    result = mix(result, (0.03, 0.03, 0.05), step(flat.grown(flat.things, 10) + rough, 0.5, 0.2))
     drips, drip_tones = _drips(flat)
-    result = mixed(result, drip_tones, drips)
+    result = mix(result, drip_tones, drips)
     through = 0.97 - 0.15 * step(gray(wall), 0.62, 0.04)  # joints of the wall are seen through the paint
-    tones = saturated(np.clip(flat.rgb * 1.05, 0, 1), 1.35) * (1 + 0.05 * grain[..., None])
-    return picture(mixed(result, tones, flat.things * through))
+    tones = saturate(np.clip(flat.rgb * 1.05, 0, 1), 1.35) * (1 + 0.05 * grain[..., None])
+    return picture(mix(result, tones, flat.things * through))
 
 
 def _tag(flat: FlatDrawing) -> Image.Image:
@@ -142,7 +142,6 @@ def _bricks(flat: FlatDrawing) -> Image.Image:
 
 
 def _drips(flat: FlatDrawing) -> tuple[Plane, Plane]:
-    """Return runs of paint below the objects, as a mask and its tones."""
     image = Image.new("RGB", (flat.size, flat.size))
     mask = Image.new("L", (flat.size, flat.size), 0)
     things = flat.things > 0.5
@@ -196,9 +195,9 @@ def cubism(flat: FlatDrawing) -> Image.Image:
     back = earth[random.randint(0, 5, count)][owner]
     things = flat.warped(flat.things, from_y, from_x)
     light = random.uniform(0.92, 1.2, count).astype(np.float32)[owner] * shade
-    tones = mixed(back, flat.warped(flat.rgb, from_y, from_x), things) * light[..., None]
+    tones = mix(back, flat.warped(flat.rgb, from_y, from_x), things) * light[..., None]
     contour = np.clip(flat.grown(things, 3.5) - things, 0, 1)
-    tones = mixed(tones, (0.10, 0.08, 0.07), np.maximum(edge * 0.75, contour))
+    tones = mix(tones, (0.10, 0.08, 0.07), np.maximum(edge * 0.75, contour))
     streaks = flat.noise(0, 300, 60) - 0.5
     return picture(tones * (1 + 0.10 * streaks[..., None]))
 
@@ -207,20 +206,20 @@ def cyberpunk(flat: FlatDrawing) -> Image.Image:
     """Render at night in neon light: a dark city with lit windows, rain, a glowing grid floor and rim-lit objects."""
     u = flat.unit
     back = plane(_night(flat))
-    back = np.clip(back + 0.8 * blurred(back, 12 * u), 0, 1)
+    back = np.clip(back + 0.8 * blur(back, 12 * u), 0, 1)
     rim = np.clip(flat.grown(flat.things, 6) - flat.things, 0, 1)
     _, across = flat.position
     share = step(across + 0.25 * (flat.noise(3) - 0.5), 0.5, 0.12)[..., None]
     neon = np.array([1.0, 0.10, 0.75], np.float32) * (1 - share) + np.array([0.05, 0.95, 1.0], np.float32) * share
-    glow = np.clip(blurred(rim, 5 * u) * 1.4 + blurred(rim, 18 * u) * 1.6, 0, 1)
+    glow = np.clip(blur(rim, 5 * u) * 1.4 + blur(rim, 18 * u) * 1.6, 0, 1)
     result = back * (1 - 0.75 * flat.grown(flat.things, 10)[..., None])
     result = 1 - (1 - result) * (1 - neon * glow[..., None])
     # Things keep their colour; their edges take that of the neon.
-    tones = saturated(flat.rgb * 0.92, 1.2)
-    near = np.clip(1 - blurred(flat.things, 7 * u), 0, 1) * 1.3
+    tones = saturate(flat.rgb * 0.92, 1.2)
+    near = np.clip(1 - blur(flat.things, 7 * u), 0, 1) * 1.3
     tones = 1 - (1 - tones) * (1 - neon * near[..., None] * 0.8)
-    result = mixed(result, tones, flat.things)
-    result = mixed(result, neon * 0.5 + 0.5, step(rim, 0.5, 0.2) * 0.95)
+    result = mix(result, tones, flat.things)
+    result = mix(result, neon * 0.5 + 0.5, step(rim, 0.5, 0.2) * 0.95)
     rain = step(flat.noise(0, 26, 520), 0.965, 0.02) * (1 - 0.75 * flat.things)
     result = result + rain[..., None] * np.array([0.25, 0.35, 0.45], np.float32)
     return picture(result)

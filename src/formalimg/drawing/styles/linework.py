@@ -8,13 +8,13 @@ from PIL import Image, ImageDraw, ImageFilter
 from formalimg.drawing.styles.flat import (
     FlatDrawing,
     Plane,
-    blurred,
+    blur,
     box_mean,
     gray,
-    mixed,
+    mix,
     picture,
     plane,
-    saturated,
+    saturate,
     step,
 )
 from formalimg.drawing.svg import HORIZON
@@ -22,7 +22,7 @@ from formalimg.drawing.svg import HORIZON
 
 def sketch(flat: FlatDrawing) -> Image.Image:
     """Render as a sketch: double graphite contours and hatching in coloured pencil on rough white paper."""
-    tones = mixed(np.ones_like(flat.rgb), flat.rgb, flat.things)
+    tones = mix(np.ones_like(flat.rgb), flat.rgb, flat.things)
     lines = np.zeros(flat.things.shape, np.float32)
     drawn = np.maximum(flat.contours * flat.grown(flat.things, 2), 0.7 * flat.texture_lines)
     for _ in range(2):  # a hand that draws each line twice never hits the same place
@@ -43,9 +43,9 @@ def sketch(flat: FlatDrawing) -> Image.Image:
     colored = np.maximum(tones.max(axis=-1) - tones.min(axis=-1), dark)
     cover = cover * step(colored, 0.07, 0.03) * (0.72 + 0.28 * flat.noise(24)) * (0.75 + 0.45 * tooth)
     paper = 0.965 - 0.03 * box_mean(tooth, 1)
-    pencil = saturated(tones * 0.92, 1.2)
+    pencil = saturate(tones * 0.92, 1.2)
     # Strokes of the pencil under the things: where a hand would shade the ground.
-    result = mixed(np.stack([paper, paper, paper * 0.985], -1), pencil, np.clip(cover, 0, 0.95) * flat.things)
+    result = mix(np.stack([paper, paper, paper * 0.985], -1), pencil, np.clip(cover, 0, 0.95) * flat.things)
     # A loose horizon, scribbled in one go.
     down, _ = flat.position
     height = np.abs(down - HORIZON - 0.012 * (flat.noise(0, 1, 9) - 0.5))
@@ -54,8 +54,8 @@ def sketch(flat: FlatDrawing) -> Image.Image:
     ground = ground + 0.6 * step(scribble, 0.75, 0.15) * step(
         0.055 * flat.noise(0, 1, 7) - np.abs(down - 0.63), 0, 0.004
     )
-    result = mixed(result, (0.35, 0.35, 0.37), np.clip(ground, 0, 1) * (1 - flat.things) * (0.35 + 0.4 * tooth))
-    return picture(mixed(result, (0.17, 0.17, 0.19), np.clip(lines * pressure * (0.65 + 0.55 * tooth), 0, 1)))
+    result = mix(result, (0.35, 0.35, 0.37), np.clip(ground, 0, 1) * (1 - flat.things) * (0.35 + 0.4 * tooth))
+    return picture(mix(result, (0.17, 0.17, 0.19), np.clip(lines * pressure * (0.65 + 0.55 * tooth), 0, 1)))
 
 
 def ink(flat: FlatDrawing) -> Image.Image:
@@ -67,20 +67,20 @@ def ink(flat: FlatDrawing) -> Image.Image:
     edges = flat.warped(np.maximum(flat.contours * flat.grown(flat.things, 2), _rim(flat.things)), down, across)
     fine = flat.warped(flat.texture_lines, down, across)
     # The brush: a thin line everywhere, swelling with pressure.
-    soft = blurred(edges, 2.5 * flat.unit)
+    soft = blur(edges, 2.5 * flat.unit)
     lines = step(soft, 0.34 - 0.24 * flat.noise(9), 0.05)
     streaks = flat.noise(0, 220, 30)
     lines *= 1 - 0.75 * step(streaks, 0.80, 0.05) * step(flat.noise(11), 0.55, 0.1)
     paper = np.array([0.955, 0.935, 0.885], np.float32) * (1 - 0.03 * flat.noise(120)[..., None])
     wash = (1 - tones) * things * (0.30 + 0.75 * flat.noise(10))
-    pool = np.clip(blurred(things, 1.5 * flat.unit) - blurred(things, 10 * flat.unit), 0, 1) * things
+    pool = np.clip(blur(things, 1.5 * flat.unit) - blur(things, 10 * flat.unit), 0, 1) * things
     wash = np.clip(wash * 0.72 + 0.22 * pool, 0, 0.9)
     # A pale wet wash behind, which ran.
     mist = step(flat.noise(0, 12, 3) + 0.5 * (flat.noise(0, 70, 12) - 0.5), 0.66, 0.22) * 0.24
-    mist = np.maximum(mist, 0.30 * np.clip(blurred(things, 26 * flat.unit) - things, 0, 1))
+    mist = np.maximum(mist, 0.30 * np.clip(blur(things, 26 * flat.unit) - things, 0, 1))
     splash = plane(_splashes(flat))
     amount = np.maximum.reduce([wash, mist * (1 - things), lines * 0.97, fine * 0.8, splash * 0.93 * (1 - things)])
-    return picture(mixed(paper, (0.07, 0.07, 0.085), amount))
+    return picture(mix(paper, (0.07, 0.07, 0.085), amount))
 
 
 def _rim(things: Plane) -> Plane:
@@ -117,7 +117,7 @@ def manga(flat: FlatDrawing) -> Image.Image:
     distance = np.hypot(across - np.rint(across), down - np.rint(down))
     # The area of a dot is the darkness that it stands for.
     level = np.clip((0.86 - tones) / 0.75, 0, 1)
-    lines = np.maximum(step(blurred(flat.contours, 1.3 * u), 0.20, 0.08), step(flat.texture_lines, 0.5, 0.2))
+    lines = np.maximum(step(blur(flat.contours, 1.3 * u), 0.20, 0.08), step(flat.texture_lines, 0.5, 0.2))
     # Under the lines of a texture the screen is lighter, so that they are seen.
     level = level * (1 - 0.7 * flat.texture)
     dots = step(np.sqrt(level * 0.30) - distance, 0.0, 0.06) * step(level, 0.05, 0.02)
@@ -155,21 +155,21 @@ def cartoon(flat: FlatDrawing) -> Image.Image:
     # Thick lines: what is dark spreads.
     width = max(3, round(3 * u) | 1)
     thick = plane(flat.image.filter(ImageFilter.MinFilter(width)))
-    tones = saturated(mixed(flat.rgb, thick, step(gray(flat.rgb) - gray(thick), 0.12, 0.05) * (1 - flat.texture)), 1.3)
+    tones = saturate(mix(flat.rgb, thick, step(gray(flat.rgb) - gray(thick), 0.12, 0.05) * (1 - flat.texture)), 1.3)
     tones = np.clip(tones * 1.06, 0, 1)
     # Cel shading: a hard shadow at the lower right of each thing, a hard light at the upper left.
     offset = round(13 * u)
-    solid = step(blurred(flat.things, 5 * u), 0.5, 0.05)
-    wide = step(blurred(flat.things, 14 * u), 0.75, 0.1)  # thin things would be all shade
+    solid = step(blur(flat.things, 5 * u), 0.5, 0.05)
+    wide = step(blur(flat.things, 14 * u), 0.75, 0.1)  # thin things would be all shade
     shadow = wide * flat.things * (1 - np.roll(solid, (-offset, -offset), (0, 1)))
     light = flat.things * (1 - np.roll(solid, (round(offset * 0.6),) * 2, (0, 1)))
     tones = tones * (1 - 0.26 * shadow[..., None])
-    tones = mixed(tones, (1.0, 1.0, 1.0), 0.35 * light * (1 - shadow))
+    tones = mix(tones, (1.0, 1.0, 1.0), 0.35 * light * (1 - shadow))
     back = plane(_cartoon_ground(flat))
     drop = np.roll(flat.grown(flat.things, 3), (round(14 * u), round(11 * u)), (0, 1))
     back = back * (1 - 0.28 * drop[..., None])
     contour = flat.grown(flat.things, 8)
-    result = mixed(mixed(back, (0.04, 0.04, 0.06), contour), tones, flat.things)
+    result = mix(mix(back, (0.04, 0.04, 0.06), contour), tones, flat.things)
     return picture(result)
 
 

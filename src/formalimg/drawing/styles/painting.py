@@ -11,15 +11,15 @@ from formalimg.drawing.styles.flat import (
     FlatDrawing,
     Plane,
     along_edges,
-    blurred,
+    blur,
     box_mean,
-    enlarged,
+    enlarge,
     gray,
-    mixed,
+    mix,
     picture,
     plane,
-    saturated,
-    smeared,
+    saturate,
+    smear,
     step,
 )
 from formalimg.drawing.svg import HORIZON
@@ -38,20 +38,20 @@ def oil_painting(flat: FlatDrawing) -> Image.Image:
     image = picture(back)
     pen = ImageDraw.Draw(image)
     # Strokes follow the things near them and wander elsewhere.
-    target = mixed(back, flat.rgb, flat.things)
-    free = enlarged(1 - blurred(flat.grown(flat.things, 14), 12 * u), _ANGLES)
-    angle = along_edges(target, _ANGLES, 2.5) + (enlarged(flat.noise(5), _ANGLES) - 0.5) * 1.6 * free
+    target = mix(back, flat.rgb, flat.things)
+    free = enlarge(1 - blur(flat.grown(flat.things, 14), 12 * u), _ANGLES)
+    angle = along_edges(target, _ANGLES, 2.5) + (enlarge(flat.noise(5), _ANGLES) - 0.5) * 1.6 * free
     _dabs(flat, pen, back, angle, Dab(2200, 75 * u, 20 * u, 0.06))
-    smooth = mixed(_kuwahara(flat.image, max(1, round(2 * u))), flat.rgb, 0.85 * flat.texture)
+    smooth = mix(_kuwahara(flat.image, max(1, round(2 * u))), flat.rgb, 0.85 * flat.texture)
     image.paste(picture(smooth), mask=picture(flat.things))
     # Broad strokes where a thing has one tone: not over its texture, nor over small parts such as a face.
-    detail = flat.texture + 4 * blurred(flat.edges, 3 * u)
+    detail = flat.texture + 4 * blur(flat.edges, 3 * u)
     plain = step(flat.grown(flat.things, -12) - detail, 0.85, 0.05)
     _dabs(flat, pen, smooth, angle, Dab(7000, 13 * u, 4 * u, 0.06, 0.15), plain)
     tones = plane(image)
     # Bristles: fine lines along the strokes, and the relief of the paint, which is lit from the upper left.
     bristles = _bristles(flat, angle, 18)
-    height = blurred(gray(tones), 1.2 * u)
+    height = blur(gray(tones), 1.2 * u)
     relief = np.clip((np.roll(height, (-2, -2), (0, 1)) - height) * 1.4, -0.10, 0.16)
     pitch = 5.0 * u
     rows, columns = np.indices((flat.size, flat.size), np.float32)
@@ -63,7 +63,7 @@ def _bristles(flat: FlatDrawing, angle: Plane, thousandths: float) -> Plane:
     """Return fine lines along the angles, `thousandths` of the width long, with mean 0 and standard deviation 1."""
     size = max(64, flat.size // 2)  # bristles are wider than a pixel
     grain = flat.random.random_sample((size, size)).astype(np.float32)
-    lines = enlarged(smeared(grain, enlarged(angle, size), max(2, round(thousandths * size / 1000))), flat.size)
+    lines = enlarge(smear(grain, enlarge(angle, size), max(2, round(thousandths * size / 1000))), flat.size)
     return np.asarray((lines - lines.mean()) / (lines.std() + 1e-6))
 
 
@@ -90,22 +90,22 @@ def watercolor(flat: FlatDrawing) -> Image.Image:
     # Outlines are painted over by what is beside them: pigment has none.
     width = max(3, round(4 * flat.unit) | 1)
     unlined = plane(flat.image.filter(ImageFilter.MaxFilter(width)).filter(ImageFilter.MedianFilter(3)))
-    tones = flat.warped(mixed(unlined, flat.rgb, np.full(flat.things.shape, 0.5, np.float32)), down, across)
-    things = blurred(flat.warped(flat.things, down, across), 1.2 * flat.unit)
+    tones = flat.warped(mix(unlined, flat.rgb, np.full(flat.things.shape, 0.5, np.float32)), down, across)
+    things = blur(flat.warped(flat.things, down, across), 1.2 * flat.unit)
     paper = np.array([0.985, 0.975, 0.95], np.float32)
     # Pigment lets the paper through: unevenly, more at its middle and less at its edges, where it pools.
-    pool = np.clip(things - blurred(things, 9 * flat.unit), 0, 1)
+    pool = np.clip(things - blur(things, 9 * flat.unit), 0, 1)
     strength = 0.66 + 0.30 * (flat.noise(7) - 0.5) + 0.34 * (flat.noise(22) - 0.5) + 0.75 * pool
     strength += 0.25 * (1 - gray(tones))  # dark pigment is thick
     strength = np.clip(strength, 0, 1)
-    pigment = paper * (1 - strength[..., None]) + saturated(tones, 1.25) * strength[..., None]
+    pigment = paper * (1 - strength[..., None]) + saturate(tones, 1.25) * strength[..., None]
     pigment *= (1 - 0.30 * step(pool, 0.40, 0.14))[..., None]
     wash = _wash(flat)
     # Colour that ran out of the things into the wet paper around them.
-    run = blurred(
-        mixed(np.broadcast_to(paper, tones.shape).astype(np.float32), saturated(tones, 1.3), things), 16 * flat.unit
+    run = blur(
+        mix(np.broadcast_to(paper, tones.shape).astype(np.float32), saturate(tones, 1.3), things), 16 * flat.unit
     )
-    result = mixed(wash * (0.45 + 0.55 * run), pigment, things)
+    result = mix(wash * (0.45 + 0.55 * run), pigment, things)
     grain = flat.random.standard_normal((flat.size, flat.size)).astype(np.float32)
     grain = grain + np.roll(grain, 1, 0) + np.roll(grain, 1, 1)
     lit = np.roll(grain, (1, 1), (0, 1)) - grain
@@ -138,14 +138,14 @@ def impressionism(flat: FlatDrawing) -> Image.Image:
     field = np.array([0.50, 0.68, 0.40], np.float32) * (1 - light) + np.array([0.92, 0.80, 0.50], np.float32) * light
     level = step(down, HORIZON, 0.05)[..., None]
     unlined = plane(flat.image.filter(ImageFilter.MaxFilter(3)))
-    target = mixed(sky * (1 - level) + field * level, saturated(unlined * 0.96 + 0.03, 1.15), flat.things)
+    target = mix(sky * (1 - level) + field * level, saturate(unlined * 0.96 + 0.03, 1.15), flat.things)
     image = picture(target * 0.92)
     pen = ImageDraw.Draw(image)
     angle = along_edges(target, _ANGLES, 3)
     u = flat.unit
     _dabs(flat, pen, target, angle, Dab(9000, 26 * u, 9.5 * u, 0.12))
     _dabs(flat, pen, target, angle, Dab(16000, 12 * u, 4.6 * u, 0.10), flat.things)
-    edge = step(blurred(flat.edges, 1.5 * u), 0.03, 0.02) * flat.things
+    edge = step(blur(flat.edges, 1.5 * u), 0.03, 0.02) * flat.things
     shaded = 0.6 * flat.rgb + 0.4 * unlined
     _dabs(flat, pen, shaded, angle, Dab(14000, 6.5 * u, 2.6 * u, 0.06), edge * (1 - flat.texture))
     _dabs(flat, pen, flat.rgb, angle, Dab(24000, 5 * u, 1.9 * u, 0.04, 0.15), flat.texture)
@@ -208,11 +208,11 @@ def expressionism(flat: FlatDrawing) -> Image.Image:
     band = (np.floor(wave * 2.2).astype(int)) % 5
     low = step(down + 0.05 * np.sin(across * 5) + 0.06 * (flat.noise(5) - 0.5), 0.62, 0.004)[..., None]
     back = bands[band] * (1 - low) + ground[band] * low
-    slope_y, slope_x = np.gradient(enlarged(wave, _ANGLES))
+    slope_y, slope_x = np.gradient(enlarge(wave, _ANGLES))
     strokes = _bristles(flat, np.arctan2(slope_y, slope_x) + np.pi / 2, 32)
     back = back * (1 + 0.22 * strokes[..., None])
-    harsh = saturated(np.clip((tones - 0.5) * 1.18 + 0.5, 0, 1), 1.35) * (1 + 0.13 * strokes[..., None])
+    harsh = saturate(np.clip((tones - 0.5) * 1.18 + 0.5, 0, 1), 1.35) * (1 + 0.13 * strokes[..., None])
     contour = np.clip(flat.grown(things, 6) - things, 0, 1)
-    result = mixed(back, (0.03, 0.02, 0.05), contour)
-    result = mixed(result, harsh, things)
+    result = mix(back, (0.03, 0.02, 0.05), contour)
+    result = mix(result, harsh, things)
     return picture(result)

@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from formalimg._util.text import truncate
-from formalimg.drawing.icon_scene import failed_layout_png, layout_png, written_layout_png
+from formalimg.drawing.icon_scene import layout_error_png, layout_png, written_layout_png
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.base import Answered, Failed, Generated, ImageRequest, ImageResult, Message, Refused, Unanswered
@@ -189,7 +189,7 @@ class ChatPlanner(LayoutPlanner):
 
 def _build_failed_layout(problem: str, served: Mapping[str, Setting], cost: float | None) -> Generated:
     """Return an unparseable layout as an image that is judged as a failure of the planner."""
-    return Generated(failed_layout_png(" ".join(problem.split())), served, cost)
+    return Generated(layout_error_png(" ".join(problem.split())), served, cost)
 
 
 def _build_failure(reply: Unanswered) -> ImageResult:

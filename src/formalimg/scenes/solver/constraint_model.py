@@ -67,7 +67,6 @@ def arrange_slots(claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt
 
 
 def _certain_orders(claim: GroundClaim) -> Iterator[tuple[Measure, int, int]]:
-    """Yield the strict orders between slots that the claim implies."""
     for atom, objects in _certain_pairs(claim):
         before = find_implied_order(atom.predicate, atom.holds)
         if before and before.strict:
@@ -75,7 +74,6 @@ def _certain_orders(claim: GroundClaim) -> Iterator[tuple[Measure, int, int]]:
 
 
 def _certain_differences(claim: GroundClaim) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of slots that the claim requires to be distinct."""
     return (objects for atom, objects in _certain_pairs(claim) if atom.predicate == DISTINCT and atom.holds)
 
 

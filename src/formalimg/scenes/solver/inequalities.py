@@ -157,20 +157,16 @@ def find_implied_order(predicate: str, holds: bool) -> ImpliedOrder | None:
     return ImpliedOrder(axis[middle], first, holds or small != axis[middle] or large != axis[middle])
 
 
-class Separation(NamedTuple):
-    """A separation along an axis (0: x, 1: y), where one object lies entirely before the other."""
-
-    axis: int
-    first: int  # which of the two arguments
-
-
 @cache
-def find_excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
-    """Return the separations between two objects that are ruled out when a predicate holds or fails."""
+def find_excluded_separations(predicate: str, holds: bool) -> tuple[tuple[int, int], ...]:
+    """Return the separations between two objects that are ruled out when a predicate holds or fails.
+
+    Each is an axis (0: x, 1: y), and which argument lies entirely before the other.
+    """
     before = find_implied_order(predicate, holds)
     separations = []
     if before is not None and before.order in _MIDDLES:
-        separations.append(Separation(_MIDDLES.index(before.order), 1 - before.first))
+        separations.append((_MIDDLES.index(before.order), 1 - before.first))
     match BINARY_RULES.get(predicate):
         case Less(small, large):
             first = 0
@@ -181,7 +177,7 @@ def find_excluded_separations(predicate: str, holds: bool) -> tuple[Separation, 
     for number, axis in enumerate(_AXES[:2]):
         # Entirely before: every measure of the one is less than every measure of the other, except touching edges.
         if not holds and small in axis and large in axis and (small, large) != (axis[-1], axis[0]):
-            separations.append(Separation(number, first))
+            separations.append((number, first))
     return tuple(separations)
 
 
@@ -276,11 +272,9 @@ class _MarginWorld:
         return len(self.scene)
 
     def objection(self, atom: Atom) -> str | None:
-        """Return None, because the formula has already been verified."""
-        return None
+        return None  # the formula has already been verified
 
     def having(self, predicate: str, value: str | None, among: int = -1) -> int:
-        """Return the objects in `among` that satisfy a unary predicate, as a bit set."""
         name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
         everything = (1 << len(self.scene)) - 1
         if name in ("True", "False"):
@@ -293,20 +287,16 @@ class _MarginWorld:
         return having if holds else everything & among & ~having
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
-        """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
         return sum(1 << b for b in members(among) if any(self._related(predicate, a, b) for a in members(firsts)))
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
-        """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
         return sum(1 << a for a in members(among) if any(self._related(predicate, a, b) for b in members(seconds)))
 
     def describe(self, obj: int) -> str:
-        """Return a short description of an object."""
         return self.scene.describe(obj)
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
-        """Return an empty string, because explanations are not needed here."""
-        return ""
+        return ""  # explanations are not needed here
 
     def _related(self, predicate: str, a: int, b: int) -> bool:
         name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)

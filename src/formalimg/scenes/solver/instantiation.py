@@ -256,7 +256,6 @@ class _Instantiator:
         return self.at_least(1, self.for_each(variable, body, binding))
 
     def many(self, claim: Claim, number: int, variable: str, body: Claim, binding: Binding) -> GroundClaim:
-        """Return the claim that at least `number` distinct objects satisfy the body."""
         reserved = self.slots.reserved.get(requirement_key(claim, binding))
         if reserved is None:
             counted = [self.all_of([self.own(slot, True), part]) for slot, part in self.bodies(variable, body, binding)]
@@ -269,12 +268,10 @@ class _Instantiator:
         return GroundAtom(OWN_OBJECT, (slot,), None, holds) if self.slots.may_coincide and slot else holds
 
     def distinct(self, objects: tuple[SlotRef, ...], holds: bool) -> GroundClaim:
-        """Return the claim that two objects are distinct or identical."""
         decided = not self.slots.may_coincide and all(isinstance(obj, int) for obj in objects)
         return holds if decided else GroundAtom(DISTINCT, objects, None, holds)
 
     def met(self, claim: Claim, variable: str, condition: Claim, binding: Binding) -> GroundClaim:
-        """Return the claim that enough objects meet the condition of a `forall`."""
         reserved = self.slots.reserved.get(requirement_key(claim, binding))
         if reserved is not None:
             return self.all_of([self.instantiate(condition, {**binding, variable: slot}) for slot in reserved])

@@ -7,7 +7,6 @@ linear expressions, lengths doubled so that centres are integers.
 from __future__ import annotations
 
 import random
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -65,8 +64,13 @@ def has_large_cells(grid: GridLayout) -> bool:
     return all((cell_pitch(cells) - _GAP) // 2 >= _MIN_HALF + 2 * _STEP for cells in grid)
 
 
-class BoxVariables(ABC):
+class BoxVariables:
     """The solver variables for one box."""
+
+    _axes: Sequence[tuple[Expression, Expression]]  # for each axis the centre and half the side length, both doubled
+    _sides: Sequence[Expression]  # factors of the area, which is a multiple of their product
+    _product_bounds: tuple[int, int]
+    _area_unit: int
 
     def __init__(self, model: cp_model.CpModel) -> None:
         self.model = model
@@ -76,24 +80,18 @@ class BoxVariables(ABC):
         """Return the expression for a measure. Lengths are doubled to keep centres integral."""
         if measure == "area":
             if self._area is None:
-                self._area = self._create_area()
+                product = self.model.new_int_var(*self._product_bounds, "")
+                self.model.add_multiplication_equality(product, self._sides)
+                self._area = product * self._area_unit
             return self._area
-        center, half = self._center_and_half(_AXIS[measure])
+        center, half = self._axes[_AXIS[measure]]
         if measure.startswith("center"):
             return center
         return center - half if measure.endswith("min") else center + half
 
-    @abstractmethod
-    def _create_area(self) -> Expression:
-        """Create a variable for the area and return its expression."""
-
-    @abstractmethod
-    def _center_and_half(self, axis: int) -> tuple[Expression, Expression]:
-        """Return the centre and half the side length along an axis, both doubled."""
-
-    @abstractmethod
     def box(self, solver: cp_model.CpSolver) -> Box:
         """Return the box according to the solution."""
+        raise NotImplementedError
 
 
 class GridBox(BoxVariables):
@@ -111,26 +109,19 @@ class GridBox(BoxVariables):
             half = model.new_int_var(lower, upper, "")
             model.add_hint(half, min(upper, round(typical * rng.uniform(0.85, 1.15) / _STEP)))
             self.halves.append(half)
-
-    def _create_area(self) -> Expression:
-        upper = max(width // _STEP for width in self.pitches) ** 2
-        product = self.model.new_int_var(0, upper, "")
-        self.model.add_multiplication_equality(product, self.halves)
-        return product * (2 * _STEP) ** 2
-
-    def _center_and_half(self, axis: int) -> tuple[Expression, Expression]:
-        center = self.cells[axis] * (2 * self.pitches[axis]) + 2 * self._first_center(axis)
-        return center, self.halves[axis] * (2 * _STEP)
-
-    def _first_center(self, axis: int) -> int:
-        return _BORDER + self.pitches[axis] // 2
+        self._axes = [
+            (cell * (2 * pitch) + 2 * (_BORDER + pitch // 2), half * (2 * _STEP))
+            for cell, pitch, half in zip(self.cells, self.pitches, self.halves, strict=True)
+        ]
+        self._sides = self.halves
+        self._product_bounds = 0, max(width // _STEP for width in self.pitches) ** 2
+        self._area_unit = (2 * _STEP) ** 2
 
     def box(self, solver: cp_model.CpSolver) -> Box:
         """Return the box according to the solution."""
-        middles = [
-            self._first_center(axis) + self.pitches[axis] * solver.value(cell) for axis, cell in enumerate(self.cells)
-        ]
-        (x, y), (width, height) = middles, [_STEP * solver.value(half) for half in self.halves]
+        pairs = zip(self.cells, self.pitches, strict=True)
+        x, y = (_BORDER + pitch // 2 + pitch * solver.value(cell) for cell, pitch in pairs)
+        width, height = (_STEP * solver.value(half) for half in self.halves)
         return Box(x - width, y - height, x + width, y + height)
 
 
@@ -153,16 +144,12 @@ class FreeBox(BoxVariables):
             model.add_hint(start, round(preferred[axis] / layout.unit))
             model.add_hint(end, round(preferred[axis + 2] / layout.unit))
             model.add_hint(size, round(preferred[axis + 2] / layout.unit) - round(preferred[axis] / layout.unit))
-
-    def _create_area(self) -> Expression:
-        side, unit = self.layout.max_side // self.layout.unit, self.layout.unit
-        product = self.model.new_int_var((self.layout.min_side // unit) ** 2, side * side, "")
-        self.model.add_multiplication_equality(product, self.sizes)
-        return product * unit**2
-
-    def _center_and_half(self, axis: int) -> tuple[Expression, Expression]:
         # By centre and size, since the rules bind these: bounds on one then narrow the other.
-        return self.centers[axis] * self.layout.unit, self.sizes[axis] * self.layout.unit
+        pairs = zip(self.centers, self.sizes, strict=True)
+        self._axes = [(center * layout.unit, size * layout.unit) for center, size in pairs]
+        self._sides = self.sizes
+        self._product_bounds = (layout.min_side // layout.unit) ** 2, (layout.max_side // layout.unit) ** 2
+        self._area_unit = layout.unit**2
 
     def box(self, solver: cp_model.CpSolver) -> Box:
         """Return the box according to the solution."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, sqrt
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.evaluation import TooHardError
 from formalimg.logic.parser import as_formula, parse
-from formalimg.logic.syntax import DISTINCT, Atom, Formula, Value, atoms
+from formalimg.logic.syntax import DISTINCT, Formula, Value, atoms
 from formalimg.logic.variables import rename_apart
 from formalimg.logic.verification import STYLE_PREDICATE, verify
 from formalimg.scenes.rules import AS_READ, BINARY_RULES, UNARY_RULES, Reading
@@ -40,6 +40,8 @@ from formalimg.scenes.solver.layout import (
 )
 from formalimg.scenes.solver.nnf import Claim, build_claim, conjuncts, max_objects_needed
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
+
+InstantiatedClaim: TypeAlias = tuple[ObjectSlots, GroundClaim | None]  # None: it would have too many parts
 
 _MAX_OBJECT_BOUND = 40  # Larger bounds on the number of objects are not used
 _MAX_CHECKS = 150  # The maximum sets of conjuncts that are tried to minimize a conflict
@@ -107,31 +109,23 @@ def solve(
 
 
 def _require_solvable(formula: Formula) -> None:
-    objections = ((atom, _find_objection(atom)) for atom in atoms(formula))
-    problems = [Problem("undecided", message, atom.span) for atom, message in objections if message]
+    decided = (*WORD_PREDICATES, *UNARY_RULES, *BINARY_RULES, DISTINCT, STYLE_PREDICATE)
+    reason = "it places boxes, and solves formulas in the knolling predicates"
+    problems = [
+        Problem("undecided", f"the solver cannot decide {atom.predicate}: {reason}", atom.span)
+        for atom in atoms(formula)
+        if atom.predicate not in decided
+    ]
     if problems:
         raise FormulaError(problems)
     styles = find_styles(formula)
     verify(formula, Scene.of([]), style=styles[0] if styles else None)  # raises for everything else that is wrong
 
 
-def _find_objection(atom: Atom) -> str | None:
-    if atom.predicate in (*WORD_PREDICATES, *UNARY_RULES, *BINARY_RULES, DISTINCT, STYLE_PREDICATE):
-        return None
-    return f"the solver cannot decide {atom.predicate}: it places boxes, and solves formulas in the knolling predicates"
-
-
 def find_styles(formula: Formula) -> list[str]:
     """Return the styles mentioned in a formula, in alphabetical order."""
     words = (atom.arguments[0] for atom in atoms(formula) if atom.predicate == STYLE_PREDICATE and atom.arguments)
     return sorted({word.text for word in words if isinstance(word, Value)})
-
-
-class _InstantiatedClaim(NamedTuple):
-    """Slots and a claim instantiated over them, or None if the claim would have too many parts."""
-
-    slots: ObjectSlots
-    claim: GroundClaim | None
 
 
 @dataclass
@@ -146,9 +140,7 @@ class Search:
     effort: float
     allow_fallback: bool = True
     spent: float = 0  # on attempts that were given up
-    instantiated: dict[tuple[int, int], _InstantiatedClaim] = field(
-        default_factory=dict
-    )  # by number of objects and instances
+    instantiated: dict[tuple[int, int], InstantiatedClaim] = field(default_factory=dict)  # by objects and instances
 
     def run(self) -> Witness | Unsatisfiable:
         """Run the search and return a witness or a proof."""
@@ -217,16 +209,14 @@ class Search:
             slots = build_distinct_slots(claim, instances)
             while slots.count < count:
                 slots.add()
-            instance = self.instantiated[count, instances] = _InstantiatedClaim(
-                slots, instantiate(claim, slots, instances)
-            )
+            instance = self.instantiated[count, instances] = slots, instantiate(claim, slots, instances)
         arrangement = self.arranged(instance, layout, reading, effort)
-        return None if isinstance(arrangement, str) else self.witness(arrangement, instance.slots, reading, instances)
+        return None if isinstance(arrangement, str) else self.witness(arrangement, instance[0], reading, instances)
 
     def witness_that_coincides(self, claim: Claim, proof: Arrangement) -> Witness:
         """Return a witness in which variables share objects, used when distinct objects are impossible."""
         slots = self.shared(claim)[0]
-        instance = _InstantiatedClaim(slots, instantiate(claim, slots, 1))
+        instance = slots, instantiate(claim, slots, 1)
         margin = self.reading.margin
         while margin:
             reading = Reading.by_margin(margin)
@@ -238,7 +228,7 @@ class Search:
         return self.witness(proof, slots, _BARE, 1)
 
     def arranged(
-        self, instance: _InstantiatedClaim, layout: Layout, reading: Reading, effort: float
+        self, instance: InstantiatedClaim, layout: Layout, reading: Reading, effort: float
     ) -> Arrangement | NoSolution:
         """Run one solver attempt, unless too much time has been spent on inconclusive attempts."""
         slots, claim = instance
@@ -253,7 +243,7 @@ class Search:
     def refute(self, claim: Claim, effort: float = _PROOF) -> Arrangement | NoSolution:
         """Try to satisfy a claim under the least restrictive rules. If this fails, the claim is unsatisfiable."""
         slots, _ = self.shared(claim)
-        return self.arranged(_InstantiatedClaim(slots, instantiate(claim, slots, 1)), PROOF_LAYOUT, _BARE, effort)
+        return self.arranged((slots, instantiate(claim, slots, 1)), PROOF_LAYOUT, _BARE, effort)
 
     def shared(self, claim: Claim) -> tuple[ObjectSlots, int | None]:
         """Return enough slots for a proof, and the maximum object count that it covers (None if unlimited)."""
@@ -287,9 +277,7 @@ class Search:
         grid = GridLayout(10, 10) if slots.count > 4 else GridLayout(5, 5)
         if slots.count > grid.columns * grid.rows:
             return False
-        return not isinstance(
-            self.arranged(_InstantiatedClaim(slots, instantiate(claim, slots, 1)), grid, _BARE, _NEAT), str
-        )
+        return not isinstance(self.arranged((slots, instantiate(claim, slots, 1)), grid, _BARE, _NEAT), str)
 
     # --- results
 

@@ -129,7 +129,6 @@ def _try_layout(
 
 
 def _is_about_slots(claim: GroundClaim) -> bool:
-    """Return whether every object mentioned by the claim is a fixed slot."""
     if isinstance(claim, GroundAtom):
         return all(isinstance(obj, int) for obj in claim.objects)
     return isinstance(claim, bool) or all(map(_is_about_slots, claim.parts))

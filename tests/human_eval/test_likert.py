@@ -1,25 +1,42 @@
-"""Ratings on five points: what passes, how alike people rate, and the judge measured by it. Figures by hand."""
+"""Likert ratings: what passes, how alike people rate, and what the command says."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from fractions import Fraction
 from pathlib import Path
 from statistics import variance
+from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rater_agreement import Case, CaseInfo, build_panel, cronbach_of_ratings
 from formalimg.human_eval.agreement.rating_files import LikertRating, RatingsError, VotesError, load_likert_file
 from formalimg.human_eval.agreement.studies import HumanRatings, human_study_text, study_human_ratings
 from formalimg.human_eval.agreement.vote_study import study_likert
+from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, RatingStep
+from formalimg.human_eval.ratings import human_ratings
+from formalimg.human_eval.study import RatingTask, open_study
+from formalimg.human_eval.study_builder import create_study
+from formalimg.human_eval.study_export import export_study
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
 from formalimg.runs.reader import StoredRun, open_run
 from formalimg.stats.intervals import clopper_pearson
+from tests.human_eval.concept_runs import PlannedJudge, concept_run
+from tests.human_eval.counterfactual_runs import scored_item, scored_run
+from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened, rated_run, take
 from tests.human_eval.voted_runs import JUDGED, voted_runs
+from tests.support.models import NumberJudge, Speckles
+from tests.support.values import not_none
 
 GIVEN = {
     ("one", "a1"): "545",  # 14 of 15: passes
@@ -52,8 +69,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
 
 
 def test_most_ratings_of_four_or_more_pass_whatever_the_mean(runs: list[StoredRun]) -> None:
-    panel = study_likert(_points(), runs).whole
-    assert panel is not None
+    panel = not_none(study_likert(_points(), runs).whole)
     answers = {(case.run, case.item): (case.yes, case.votes, case.human) for case in panel.case_answers}
     assert answers["two", "b2"] == (2, 3, True), "3, 4 and 4: a mean below 4"
     assert answers["three", "b2"] == (0, 2, None)
@@ -72,8 +88,7 @@ def test_a_mean_of_four_passes_by_that_rule_and_missing_ratings_leave_it_open(ru
     ]
     assert passed["three", "b2"] is None
     assert passed["two", "b2"] is False
-    panel = found.whole
-    assert panel is not None
+    panel = not_none(found.whole)
     assert (panel.cases, panel.undecided, found.votes) == (8, 1, 23)
     # The judge misses a2 of one and finds b2 of two.
     assert panel.classified.confusion == (3, 1, 1, 2)
@@ -94,8 +109,7 @@ def test_a_mean_of_four_passes_by_that_rule_and_missing_ratings_leave_it_open(ru
 
 
 def test_alphas_of_the_points_by_hand(runs: list[StoredRun]) -> None:
-    found = study_likert(_points(), runs).points
-    assert found is not None
+    found = not_none(study_likert(_points(), runs).points)
     rows = [[int(mark) for mark in marks] for marks in GIVEN.values() if "-" not in marks]
     columns = list(zip(*rows, strict=True))
     of_raters = sum(variance(map(Fraction, column)) for column in columns)
@@ -151,8 +165,7 @@ def test_one_more_rating_than_usual_takes_nothing_away(runs: list[StoredRun]) ->
     for number, ((run, item), those) in enumerate(zip(images, marks, strict=True)):
         points += [LikertRating(run, item, 0, f"rater-{2 * number + at}", mark) for at, mark in enumerate(those)]
     points.append(LikertRating("two", "b2", 0, "zoe", 5))
-    found = study_likert(points, runs).points
-    assert found is not None
+    found = not_none(study_likert(points, runs).points)
     assert (found.cronbach.n, found.cronbach.left_out) == (8, 0)
     first, second, sums = (
         [*column] for column in zip(*((one, other, one + other) for one, other in marks), strict=True)
@@ -167,8 +180,7 @@ def test_an_image_that_everybody_rated_does_not_stand_for_all(runs: list[StoredR
     points = [LikertRating("one", "a1", 0, f"rater-{number}", 4) for number in range(6)]
     for number, (run, item) in enumerate(images[1:]):
         points += [LikertRating(run, item, 0, f"rater-{(number + at) % 6}", 1 + (number + at) % 5) for at in range(2)]
-    found = study_likert(points, runs).points
-    assert found is not None
+    found = not_none(study_likert(points, runs).points)
     assert not found.one_rater_per_column
     assert found.cronbach.n == 8
 
@@ -181,8 +193,7 @@ def test_the_same_item_by_several_models_is_not_independent(runs: list[StoredRun
         LikertRating(run, item, 0, "ann", 5 if passed != (item in ("a1", "b2")) else 1)
         for (run, item), passed in judged.items()
     ]
-    panel = study_likert(points, runs).whole
-    assert panel is not None
+    panel = not_none(study_likert(points, runs).whole)
     assert (panel.with_judge.equal, panel.with_judge.n) == (12, 18)
     assert panel.with_judge.interval is not None
     alone = clopper_pearson(4, 6)
@@ -192,8 +203,7 @@ def test_the_same_item_by_several_models_is_not_independent(runs: list[StoredRun
 
 
 def test_means_stay_between_one_and_five(runs: list[StoredRun]) -> None:
-    found = study_likert(_points({("one", "a1"): "111", ("one", "a2"): "555"}), runs).points
-    assert found is not None
+    found = not_none(study_likert(_points({("one", "a1"): "111", ("one", "a2"): "555"}), runs).points)
     assert {it.interval for it in found.means} == {(1, 5)}  # the normal interval reaches from -0.9 to 6.9
 
 
@@ -275,3 +285,154 @@ def test_raters_have_columns_of_their_own_if_half_of_all_is_rated_by_everybody(
     ratings = [{"ann": 1 + number, "bob": 2 + number} for number in range(by_all)] + [{"ann": 5}] * by_one
     found = cronbach_of_ratings(ratings, items=range(len(ratings)), confidence=0.95)
     assert found.one_rater_per_column == one_rater_per_column
+
+
+Say = Callable[[str, RatingTask, RatingStep], AnswerValue]
+
+APP = typer.Typer()
+APP.command()(agree_command)
+
+
+def _agree(*arguments: object) -> Any:
+    done = CliRunner().invoke(APP, [*map(str, arguments), "--format", "json"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def _study(folder: Path, protocol: RatingProtocol, runs: list[Path], say: Say, **how: Any) -> Path:
+    with opened(*runs) as there:
+        made = create_study(folder, there, protocol, **{"raters": 2, "per_image": 2, **how})
+    with open_study(made.folder) as study:
+        for rater in made.links:
+            take(study, rater, lambda task, step, rater=rater: say(rater, task, step))  # type: ignore[misc]
+    return folder
+
+
+def test_who_misses_attention_checks_is_named_and_left_out_on_demand(tmp_path: Path) -> None:
+    """The second rater gives five points to everything, also where the words are those of another image."""
+    run = concept_run(
+        tmp_path / "run", concept_items(28, levels=1), [PlannedJudge("test/judge", lambda item: [True, True])]
+    )
+
+    def say(rater: str, task: RatingTask, step: RatingStep) -> AnswerValue:
+        return 5 if rater == "rater-2" else 2
+
+    study = _study(tmp_path / "study", "likert", [run], say, per_level=8, checks=0.2)
+    (people,) = _agree(run, "--ratings", study)["people"]
+    conduct = people["conduct"]
+    assert [(it["checks"], it["checks_passed"], it["left_out"]) for it in conduct["raters"]] == [
+        (2, 2, False),
+        (2, 0, False),
+    ]
+    assert (people["votes"], people["whole"]["cases"]) == (16, 8)  # checks are no ratings
+    assert people["points"]["histogram"] == {"1": 0, "2": 8, "3": 0, "4": 0, "5": 8}
+    assert people["whole"]["classified"]["left_out"] == 8  # 2 and 5: as many ratings of 4 or more as below
+    (by_mean,) = _agree(run, "--ratings", study, "--rule", "mean")["people"]
+    assert by_mean["whole"]["classified"]["accuracy"]["value"] == 0  # 3.5 does not pass, and the judge says yes
+    (without,) = _agree(run, "--ratings", study, "--exclude-inattentive", "0.5")["people"]
+    assert [it["left_out"] for it in without["conduct"]["raters"]] == [False, True]
+    assert (without["raters"], without["votes"]) == (["rater-1"], 8)
+    (all_there,) = _agree(run, "--ratings", study, "--exclude-inattentive", "1")["people"]
+    assert (all_there["votes"], all_there["whole"]) == (people["votes"], people["whole"])
+    result = CliRunner().invoke(
+        APP, [str(run), "--ratings", str(study), "--exclude-inattentive", "0"], env={"COLUMNS": "200"}
+    )
+    assert "Excluded for missing more than 0 % of theirs: rater-2." in result.stdout
+    with opened(run) as runs, pytest.raises(FormalimgError, match="not a share"):
+        human_ratings(study, runs, 1.5)
+
+
+def test_votes_of_a_study_are_those_of_its_export(tmp_path: Path) -> None:
+    judge = PlannedJudge("test/judge", lambda item: [item.id < "003", True])
+    run = concept_run(tmp_path / "run", concept_items(6, levels=1), [judge])
+
+    def say(rater: str, task: RatingTask, step: RatingStep) -> AnswerValue:
+        return random.Random(f"{rater} {task.words} {step.name}").random() < 0.7
+
+    study = _study(tmp_path / "study", "questions", [run], say)
+    export_study(study, tmp_path / "out")
+    (from_study,) = _agree(run, "--ratings", study)["people"]
+    (from_table,) = _agree(run, "--ratings", tmp_path / "out" / "votes.csv")["people"]
+    (from_votes,) = _agree(run, "--votes", tmp_path / "out" / "votes.csv")["people"]
+    assert from_table == from_votes
+    assert from_study.pop("conduct")["unfinished"] == 0
+    from_table.pop("conduct")
+    assert from_study == from_table
+    assert len(from_study["divergence_by_rater"]) == 2
+    assert len(from_study["questions"]["told"]) == 12
+
+
+def test_scores_of_a_study_beside_those_of_the_judge(tmp_path: Path) -> None:
+    """Two images; 0.9 and 0.3 by the judge, 0.8 and 0.6 by the first rater, 0.4 and 0.2 by the second."""
+    items = [scored_item("a-l2", 2), scored_item("b-l2", 2)]
+    run = scored_run(tmp_path / "run", items, {"a-l2": [0.9], "b-l2": [0.3]})
+    given = {"rater-1": {"a": 0.8, "b": 0.6}, "rater-2": {"a": 0.4, "b": 0.2}}
+
+    def say(rater: str, task: RatingTask, step: RatingStep) -> AnswerValue:
+        return given[rater]["a" if "a-l2" in task.words else "b"]
+
+    study = _study(tmp_path / "study", "scores", [run], say)
+    (found,) = _agree(run, "--ratings", study)["scores"]
+    pairs = {it["item"]: it for it in found["pairs"]}
+    assert pairs["a-l2"]["people"] == pytest.approx(0.6)
+    assert pairs["b-l2"]["by_rater"] == {"rater-1": 0.6, "rater-2": 0.2}
+    assert found["cronbach"]["value"] == pytest.approx(1)  # one gives 0.4 more throughout
+    # Krippendorff's, by squares: 0.16 within both images; of all pairs, six differ by 0.2, four by 0.4 and so on.
+    seen, chance = 0.16, (6 * 0.04 + 4 * 0.16 + 2 * 0.36) / 12
+    assert found["alpha"]["value"] == pytest.approx(1 - seen / chance)
+    passing = found["passing"]
+    assert passing["classified"]["confusion"] == {
+        "true_positives": 1,
+        "false_positives": 0,
+        "false_negatives": 0,
+        "true_negatives": 1,
+    }
+    assert passing["matrix"]["rater-1"]["rater-2"]["equal"] == 0
+    assert found["by_tag"]["physics"]["mean"] == pytest.approx((0.3 - 0.1) / 2)
+    assert found["questions"]["overall"]["n"] == 2
+
+
+def test_corrected_boxes_measure_the_grounder(tmp_path: Path) -> None:
+    run = grounded_run(tmp_path / "run", formula_items(4), unread=frozenset("3"))
+    pen = {"label": "pen", "color": "blue", "box_2d": [500, 500, 700, 600]}
+
+    def say(rater: str, task: RatingTask, step: RatingStep) -> AnswerValue:
+        if task.grounded is None:
+            return {"objects": [pen]}
+        return SEEN if rater == "rater-1" else {"objects": [*SEEN["objects"], pen]}
+
+    study = _study(tmp_path / "study", "boxes", [run], say)
+    (found,) = _agree(run, "--ratings", study, "--iou", "0.5")["boxes"]
+    assert (found["iou"], found["refused"], found["unchanged"]) == (0.5, 2, 3)
+    counts = {name: found["overall"][name] for name in ("things", "found", "matched")}
+    assert counts == {"things": 3 + 6 + 2, "found": 6, "matched": 6}
+    assert found["between_mean"] == 2 * 4 / (4 + 7)
+    assert found["judges"] == {"run": "test/number"}
+    assert found["conduct"]["unfinished"] == 0
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    items = concept_items(4, levels=1)
+    runs = [rated_run(tmp_path / name, items) for name in ("one", "two")]
+    study = _study(tmp_path / "study", "likert", runs, lambda rater, task, step: 4)
+
+    def refused(*arguments: object) -> str:
+        with pytest.raises(FormalimgError) as caught:
+            CliRunner().invoke(APP, [*map(str, arguments)], catch_exceptions=False)
+        return str(caught.value)
+
+    other = rated_run(tmp_path / "three", items)
+    assert "is about one, two: name at least one of these runs" in refused(other, "--ratings", study)
+    assert "leave --iou out" in refused(*runs, "--ratings", study, "--iou", "0.5")
+    assert "no rater has had an attention check" in refused(*runs, "--ratings", study, "--exclude-inattentive", "0.1")
+    assert "give --votes, --scores or --ratings" in refused(*runs, "--ratings", study, "--votes", "votes.csv")
+    assert "give it with --ratings" in refused(*runs, "--iou", "0.5")
+    assert "is not a study" in refused(*runs, "--ratings", tmp_path)
+    table = tmp_path / "table.csv"
+    table.write_text("model,item,rater,mark\n")
+    assert "one of the columns vote, score or rating" in refused(*runs, "--ratings", table)
+    assert "has no attention checks" in refused(*runs, "--ratings", table, "--exclude-inattentive", "0")
+    assert "cannot read" in refused(*runs, "--ratings", tmp_path / "nowhere.csv")
+    other = tmp_path / "elsewhere" / "two"
+    execute(RunConfig(items, Speckles(), size=16), other, NumberJudge())
+    assert "are not those that raters saw" in refused(runs[0], other, "--ratings", study)
