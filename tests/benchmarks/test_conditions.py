@@ -13,7 +13,6 @@ from formalimg import Box, FormalimgError, Scene, SceneObject, parse
 from formalimg.benchmarks.conditions import Condition
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.drawing.icon_scene import read_layout
-from formalimg.logic.vocabulary import vocabulary
 from formalimg.types import Item
 
 LAYOUT = Scene.of(
@@ -33,14 +32,6 @@ def test_the_style_stands_in_front(style: str) -> None:
     assert "version:" not in prompt
     assert reference is None
     assert condition.versions == {f"style_{style}": "version 2" if style == "long" else "version 1"}
-
-
-def test_the_style_names_nothing_that_could_be_drawn() -> None:
-    """What is named in the style must not end up in the image."""
-    for style in ("long", "short"):
-        words = Condition(style=style).texts[0].text.lower()
-        named = [label for label in vocabulary("knolling").words["class"] if label.replace("_", " ") in words.split()]
-        assert named == []
 
 
 def test_a_layout_as_text_follows_the_words() -> None:

@@ -144,19 +144,6 @@ def test_published_files_with_odd_names_are_read_under_names_of_their_own(tmp_pa
     assert load("knolling", tmp_path / "again") == items
 
 
-def test_published_words_outside_the_vocabulary_are_kept_and_marked(tmp_path: Path) -> None:
-    """The authors never checked the attributes of natural scenes, so that such items may well exist."""
-    odd = "(exists ?x (and (Is ?x 'cup') (HasMaterial ?x 'red')))"
-    (tmp_path / "natural").mkdir()
-    (tmp_path / "natural" / "1.json").write_text(json.dumps(INSTANCE | {"dsl": odd, "cnf": odd}))
-    (item,) = load("natural", tmp_path)
-    assert item.tags == ("outside-vocabulary",)
-    entry = LINE | {"suite": "natural", "dsl": odd}
-    with pytest.raises(ItemsError, match="HasMaterial takes a material"):
-        load("natural", lines(tmp_path, entry))
-    assert load("natural", lines(tmp_path, entry | {"tags": ["outside-vocabulary"]}))
-
-
 def test_paths_that_hold_no_items(tmp_path: Path) -> None:
     natural = tmp_path / "natural"
     natural.mkdir()

@@ -18,15 +18,12 @@ from PIL import Image
 
 import formalimg
 from formalimg.benchmarks import registry
-from formalimg.benchmarks.cfworld.spec import DIMENSIONS
 from formalimg.benchmarks.conceptmix.benchmark import ConceptMix
-from formalimg.benchmarks.conceptmix.spec import CATEGORIES
 from formalimg.benchmarks.export.suite_export import PublisherInfo, export_suite
-from formalimg.benchmarks.hooks import format_level
 from formalimg.benchmarks.items_file import decode_item, encode_item, write_items
 from formalimg.benchmarks.loader import load
 from formalimg.benchmarks.record import ItemFindings
-from formalimg.benchmarks.registry import suite, suite_names
+from formalimg.benchmarks.registry import suite
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
 from formalimg.models.python_function import CallableModel
@@ -40,22 +37,6 @@ from tests.support.score_items import scores_by
 from tests.support.scripted_chat import Script, ScriptedChat, numbered
 
 pytestmark = pytest.mark.usefixtures("no_preflight")
-
-
-def test_the_suites_that_ship() -> None:
-    for name in suite_names():
-        known = suite(name)
-        assert known.name == name
-        assert known.scale == ("score" if known.has_scores else "percent")
-        assert set(known.level_names) <= set(range(1, 12))
-    assert [name for name in suite_names() if suite(name).gate is not None] == ["cf-world"]
-    assert [name for name in suite_names() if suite(name).has_style_text] == ["knolling", "knolling-counts"]
-    assert [name for name in suite_names() if suite(name).is_grounded] == ["knolling", "knolling-counts"]
-    assert [name for name in suite_names() if suite(name).judged_by_clauses] == ["natural"]
-    assert suite("conceptmix").part_kinds == CATEGORIES
-    assert suite("cf-world").part_kinds == DIMENSIONS
-    assert format_level(suite("knolling"), 3) == "K = 3"
-    assert format_level(suite("cf-world-rules"), 2) == "L2"
 
 
 @pytest.fixture

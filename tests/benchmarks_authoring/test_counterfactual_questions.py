@@ -22,7 +22,6 @@ from formalimg.types import Item
 from tests.benchmarks_authoring.counterfactual_author import OURS, Author, after
 
 pytest.importorskip("openai")
-PUBLISHED = Path(__file__).parents[3] / "shared" / "official" / "cf-world"
 app = typer.Typer()
 app.command()(write_command)
 
@@ -105,37 +104,6 @@ def test_each_drawing_of_the_rule_probe_gets_a_question_of_its_own(author: Autho
         (question,) = item.spec.questions
         assert (question.dimension, question.weight) == ("assessment", 15)
         assert item.spec.assessment.rstrip(".") in question.question
-
-
-def test_published_rules_get_questions(author: Author, tmp_path: Path) -> None:
-    if not PUBLISHED.is_dir():
-        pytest.skip(f"the published data are not at {PUBLISHED}")
-    given = tuple(load("cf-world-rules", PUBLISHED))
-    plan = AuthoringPlan("cf-world-rules", choices=CounterfactualChoices(prompts=given))
-    assert len(plan.slots) == 198
-    written = author.write(plan, tmp_path)
-    assert [item.id for item in written.items] == [item.id for item in given]
-    assert {len(item.spec.questions) for item in written.items} == {1}
-
-
-def test_the_command_writes_questions_of_rules_and_no_rules(author: Author, tmp_path: Path) -> None:
-    write_items(_rules(2), tmp_path / "given")
-    model = ["-m", "openai/some-model", "-M", f"base_url={author.server.url}/v1", "-M", "cache=off"]
-
-    def run(*arguments: str) -> tuple[int, list[str]]:
-        wanted = ["cf-world-rules", *model, *arguments, "--out", str(tmp_path / "made")]
-        done = CliRunner().invoke(app, wanted, catch_exceptions=False)
-        return done.exit_code, done.output.splitlines()
-
-    author.spoil = lambda step, answer, question: answer
-    code, lines = run("--task", "questions", "--items", str(tmp_path / "given"))
-    assert (code, lines[-1]) == (0, f"2 items in {tmp_path / 'made' / 'items.jsonl'}")
-    for arguments, message in (
-        ((), "add --task questions --items PATH"),
-        (("--task", "pairs"), "only questions are written for cf-world-rules"),
-    ):
-        with pytest.raises(FormalimgError, match=message):
-            run(*arguments)
 
 
 def test_the_command_writes_questions_and_says_what_it_needs(

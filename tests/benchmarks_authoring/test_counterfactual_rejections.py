@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from formalimg.benchmarks.authoring.outcomes import Rejection
 from formalimg.benchmarks.authoring.task import AuthoringPlan
-from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, named_outcomes
+from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, collect_outcomes
 from formalimg.benchmarks.cfworld.authoring.group_task import read_groups
 from formalimg.benchmarks.cfworld.authoring.prompt_tasks import apply_description, parse_pair
 from formalimg.benchmarks.cfworld.authoring.question_task import parse_questions
@@ -143,7 +143,7 @@ def test_among_many_faults_nothing_wrong_is_accepted_and_all_is_counted(author: 
     assert_sound(written, groups, tmp_path)
 
 
-MARKED = named_outcomes(items_of_groups(OURS[:1]))[0]
+MARKED = collect_outcomes(items_of_groups(OURS[:1]))[0]
 DESCRIBED: Answer = right_answer("description", MARKED.explicit.prompt)
 SPOILT_DESCRIPTIONS: list[tuple[str, Any]] = [
     ("outcome not quoted", _with(outcome=MARKED.explicit.prompt)),

@@ -1,4 +1,4 @@
-"""CF-World written by a chat model, through the real library of a provider: groups, questions, descriptions, pairs."""
+"""CF-World written by a chat model, through the real library of a provider: plans, groups, descriptions, pairs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import typer
 from typer.testing import CliRunner
 
 from formalimg.benchmarks.authoring.task import AuthoringPlan
-from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, named_outcomes
+from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, collect_outcomes, read_laws
 from formalimg.benchmarks.cfworld.authoring.group_task import read_groups
 from formalimg.benchmarks.cfworld.items import items_of_groups
+from formalimg.benchmarks.conceptmix.authoring.choices import ConceptChoices
 from formalimg.benchmarks.loader import load
 from formalimg.cli.write import write_command
 from formalimg.errors import FormalimgError
@@ -29,6 +30,63 @@ from tests.benchmarks_authoring.counterfactual_author import (
     plan_of,
 )
 from tests.support.loopback.faults import Fault
+
+
+def test_laws_are_read_from_text_tables_and_toml(tmp_path: Path) -> None:
+    expected = (Law("Ice floats on water.", "physics", "mechanics"), Law("Bees like flowers."))
+    texts = {
+        "laws.txt": "# mine\n\nIce floats on water. | physics | mechanics\nBees like  flowers.\n",
+        "laws.csv": "law,discipline,branch\nIce floats on water.,physics,mechanics\nBees like flowers.,,\n",
+        "laws.toml": '[[law]]\nlaw="Ice floats on water."\ndiscipline="physics"\nbranch="mechanics"\n'
+        '[[law]]\nlaw="Bees like flowers."\n',
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        assert read_laws(tmp_path / name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.txt", "Ice floats.\nice floats", "line 2: a law is a sentence"),
+        ("a.txt", "Ice floats.\n\nIce floats. | physics", "line 3: this law stands there twice"),
+        ("a.txt", "Ice floats. | Physics!", "line 1: discipline and branch are small letters"),
+        ("a.txt", "Ice floats. | a | b | c", "line 1: unknown part 4"),
+        ("a.txt", "A gun fires.", "line 1: the law says 'gun'"),
+        ("a.txt", "# none", "holds no laws"),
+        ("a.csv", "rule\nIce floats.", "law is missing"),
+        ("a.csv", "law\nIce floats.,physics", "line 2: unknown one more column"),
+        ("a.toml", "law = 3", "laws are tables"),
+        ("a.toml", "law = ", "is no TOML"),
+        ("a.toml", "[[law]]\nlaw = 3", "law 1: law, discipline and branch must be texts"),
+    ],
+)
+def test_a_file_without_proper_laws_is_an_error_with_its_place(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FormalimgError, match=message):
+        read_laws(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (lambda: AuthoringPlan("cf-world", (1,)), "leave --levels out"),
+        (lambda: AuthoringPlan("cf-world", per_level=7), "say --per-law"),
+        (lambda: AuthoringPlan("cf-world-rules"), "cannot be written"),
+        (lambda: AuthoringPlan("cf-world", choices=ConceptChoices(binder="offline")), "for conceptmix only"),
+        (lambda: AuthoringPlan("natural", choices=CounterfactualChoices(laws(1))), "--laws: for cf-world only"),
+        (
+            lambda: AuthoringPlan("cf-world-attributes", choices=CounterfactualChoices(per_law=2)),
+            "--per-law: not for cf-world-attributes",
+        ),
+    ],
+)
+def test_plans_that_make_no_sense_are_refused(plan: type[AuthoringPlan], message: str) -> None:
+    with pytest.raises(FormalimgError, match=message):
+        plan()  # type: ignore[call-arg]
+
 
 pytest.importorskip("openai")
 app = typer.Typer()
@@ -102,7 +160,7 @@ def test_a_law_without_a_field_gets_the_one_that_the_writer_says(author: Author,
 
 def test_only_the_outcome_of_existing_items_is_described(author: Author, tmp_path: Path) -> None:
     items = items_of_groups(OURS[:4])
-    told = named_outcomes(items)
+    told = collect_outcomes(items)
     plan = AuthoringPlan("cf-world-denominalised", choices=CounterfactualChoices(named_outcomes=told))
     written = author.write(plan, tmp_path)
     assert load("cf-world-denominalised", tmp_path) == list(written.items)
@@ -117,14 +175,14 @@ def test_an_outcome_that_is_not_marked_is_replaced_where_it_stands(author: Autho
     inside = replace(explicit, prompt=f"{explicit.prompt} It is a quiet day.")
     other = replace(implicit, prompt=f"Once, {implicit.prompt}")
     plan = AuthoringPlan(
-        "cf-world-denominalised", choices=CounterfactualChoices(named_outcomes=named_outcomes([inside, other]))
+        "cf-world-denominalised", choices=CounterfactualChoices(named_outcomes=collect_outcomes([inside, other]))
     )
     (item,) = author.write(plan, tmp_path).items
     assert item.prompt == f"{group.denominalised} It is a quiet day."
     with pytest.raises(FormalimgError, match="no item of level 3"):
-        named_outcomes([explicit])
+        collect_outcomes([explicit])
     with pytest.raises(FormalimgError, match="two items of level 2"):
-        named_outcomes([explicit, implicit, inside])
+        collect_outcomes([explicit, implicit, inside])
 
 
 def test_pairs_are_written_with_both_prompts(author: Author, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -72,13 +71,6 @@ def test_a_folder_with_the_items_of_others_is_refused_by_a_dry_run_too(tmp_path:
     (tmp_path / "items.jsonl").touch()
     with pytest.raises(FormalimgError, match="holds items already"):
         estimate_authoring(AuthoringPlan("knolling", (2,), 1), Scripted(honest_draft), tmp_path)
-
-
-def test_a_notebook_can_look_ahead(tmp_path: Path) -> None:
-    async def cell() -> int:
-        return estimate_authoring(AuthoringPlan("knolling", (2,), 3), Scripted(honest_draft), tmp_path).places
-
-    assert asyncio.run(cell()) == 3
 
 
 @pytest.mark.parametrize("suite", ["knolling", "natural", "conceptmix", "cf-world"])

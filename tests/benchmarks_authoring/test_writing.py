@@ -27,7 +27,6 @@ from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.base import Unanswered
 from formalimg.types import Item
 from tests.benchmarks_authoring.scripted import Scripted, draft, good_review, level_asked, made, review
-from tests.support.sizes import only_in_full
 
 
 @cache
@@ -117,21 +116,6 @@ def test_right_answers_become_items(tmp_path: Path) -> None:
     assert model.most_at_once <= model.concurrency
 
 
-@only_in_full
-def test_natural_items_too(tmp_path: Path) -> None:
-    unstyled = [item for item in made("natural", 2, 150) if item.spec.style is None]
-    assert len(unstyled) >= 2
-    supply = iter(unstyled)
-
-    def write(question: str) -> dict[str, Any]:
-        item = next(supply)
-        return draft(item.prompt, str(item.spec.formula))
-
-    written = author_suite(AuthoringPlan("natural", (2,), 2), Scripted(write), tmp_path)
-    assert len(written.items) == 2
-    assert_valid(written, "natural")
-
-
 WRONG: list[tuple[str, dict[str, Any] | Unanswered, dict[str, Any] | Unanswered | None]] = [
     ("refused", Unanswered("refused", "I would rather not"), None),
     ("unreadable", Unanswered("unreadable", "no JSON", "blah"), None),
@@ -179,17 +163,6 @@ def test_mended_words_are_checked_again_and_taken(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "writing.json").read_text())["polished"] == 1
 
 
-def test_a_checker_that_mends_for_ever_is_asked_twice_only(tmp_path: Path) -> None:
-    number = iter(range(100))
-    model = Scripted(
-        lambda question: draft("A cup, please", RED_CUP),
-        lambda question: review(better_prompt=f"A red cup {next(number)}"),
-    )
-    written = author_suite(ONE, model, tmp_path)
-    assert [item.prompt for item in written.items] == ["A red cup 0"]
-    assert len(model.asked) == 3
-
-
 def test_duplicates_are_rejected_in_logic_in_words_and_nearly(tmp_path: Path) -> None:
     long = "A red cup lies in the middle of a wide white table in the warm light of the afternoon, seen from above"
     answers = iter(
@@ -213,20 +186,6 @@ def test_duplicates_of_earlier_rounds_are_not_shown_to_the_checker(tmp_path: Pat
     model = Scripted(lambda question: next(answers), concurrency=1)
     author_suite(AuthoringPlan("knolling", (1,), 2, attempts=2), model, tmp_path)
     assert len(model.asked) == 4
-
-
-def test_an_outage_costs_no_attempt_and_the_same_call_goes_on(tmp_path: Path) -> None:
-    down = Unanswered("failed", "unavailable: connection refused")
-    plan = AuthoringPlan("knolling", (1,), 2, attempts=1)
-    first = author_suite(plan, only(down), tmp_path)
-    assert first.outstanding == 2
-    assert first.path is None
-    assert dict(first.rejections) == {"unanswered": 6}
-    assert_adds_up(first, tmp_path)
-    then = author_suite(plan, right_answers(), tmp_path)
-    assert len(then.items) == 2
-    assert dict(then.rejections) == {"unanswered": 6}
-    assert_adds_up(then, tmp_path)
 
 
 def test_a_model_that_can_never_answer_is_an_error_and_nothing_is_lost(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from formalimg.runs.execution import execute
 from formalimg.runs.reader import StoredRun, open_run
 from formalimg.types import Item, Unscored, Verdict
 from tests.support.models import NumberJudge, Speckles, small_items, speckled
+from tests.support.values import not_none
 
 OBJECTS = ("cat", "boat", "lamp", "tree", "chair", "piano", "clock")
 
@@ -92,8 +93,7 @@ def take(study: Study, rater: str, say: Callable[[RatingTask, RatingStep], Answe
         while not task.is_complete:
             step = next(step for step in task.steps if step.name not in task.answers)
             study.answer(rater, task.id, step.name, say(task, step), 1.5)
-            again = study.next_task(rater)
-            assert again is not None
+            again = not_none(study.next_task(rater))
             assert again.id == task.id
             task = again
         study.finish(rater, task.id)

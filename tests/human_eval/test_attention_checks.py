@@ -32,6 +32,7 @@ from formalimg.types import Item
 from tests.human_eval.compared_runs import images_by_token
 from tests.human_eval.rated_runs import concept_items, opened, rated_run, take
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 ITEMS = concept_items(22)
 
@@ -128,8 +129,7 @@ def _require_clickers_go(
     made = create_study(
         tmp_path / "study", of_study, protocol, raters=raters, per_image=raters, checks=None, rules=StudyRules()
     )
-    rules = read_study_manifest(made.folder).rules
-    assert rules is not None
+    rules = not_none(read_study_manifest(made.folder).rules)
     assert rules.checks == made.checks == min_checks(protocol)
     chance = random.Random(protocol)
     asked = {item.id: item.prompt for item in items}
@@ -192,8 +192,7 @@ def test_prompts_of_checks_ask_for_what_no_other_prompt_names() -> None:
     assert not any(word in prompt for prompt in drawn for word in ("zebra", "piano", "locomotive", "parasol"))
     used: set[str] = set()
     for _ in range(len(drawn)):
-        item = ready_made_check(zebra, used, chance)
-        assert item is not None
+        item = not_none(ready_made_check(zebra, used, chance))
         assert item.id not in used
         used.add(item.id)
     everything = replace(zebra, prompt=" ".join(item.prompt for item in _all_check_items()))

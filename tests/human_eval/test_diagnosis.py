@@ -1,4 +1,4 @@
-"""What the probes of CF-World tell, by hand: the same gate on both sides, and nothing dropped without a word."""
+"""Diagnosis of models by probes, and studies that few benchmarks have."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from formalimg.benchmarks import registry
 from formalimg.benchmarks.cfworld.diagnosis import Diagnosis, diagnose, diagnosis_text
+from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.cli.cf_world import diagnose_command
 from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.study_tables import StudyName, find_study
 from formalimg.runs.reader import open_run
 from formalimg.stats.observations import Profile
 from tests.human_eval.counterfactual_runs import Scores, scored_item, scored_run
+from tests.support.values import not_none
 
 Sides: TypeAlias = Mapping[str, tuple[Sequence[float | None], Sequence[float | None]]]
 
@@ -88,8 +92,7 @@ def _diagnosed(
 
 def test_rules_by_hand(folders: dict[str, Path]) -> None:
     (found,) = _diagnosed(folders["rules"])
-    rules = found.rules
-    assert rules is not None
+    rules = not_none(found.rules)
     assert (rules.first.value, rules.second.value) == pytest.approx((0.8, 1 / 3))
     assert (rules.first.scored, rules.second.scored) == (3, 3)
     assert rules.difference == pytest.approx((-0.6 - 0.5) / 2)  # by rule, not by image
@@ -109,8 +112,7 @@ def test_pairs_by_hand(folders: dict[str, Path]) -> None:
 
 def test_names_gated_with_gated_and_ungated_with_ungated(folders: dict[str, Path]) -> None:
     (found,) = _diagnosed(folders["described"], folders["main"])
-    lexical = found.lexical
-    assert lexical is not None
+    lexical = not_none(found.lexical)
     ungated, gated = lexical.ungated, lexical.gated
     assert (ungated.first.value, ungated.second.value, ungated.difference) == pytest.approx((1.9 / 4, 2.4 / 4, 0.5 / 4))
     assert (ungated.groups, ungated.only_first, ungated.unscored) == (4, ("g5",), ())
@@ -227,3 +229,27 @@ def test_the_command_prints_and_writes(folders: dict[str, Path], tmp_path: Path)
         ("names", "gated", "3"),
         ("names", "ungated", "4"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "having"),
+    [
+        ("calibrate", "cf-world"),
+        ("diagnose", "cf-world"),
+        ("human scores", "cf-world"),
+        ("judge scores", "cf-world"),
+        ("captions", "conceptmix"),
+    ],
+)
+def test_a_study_is_that_of_the_benchmark_that_has_it(name: StudyName, having: str) -> None:
+    own = not_none(suite(having).study(name))
+    assert find_study(name).make is own.make
+    assert find_study(name, ["knolling", having]).make is own.make
+    with_it = {suite(each).source for each in suite_names() if suite(each).study(name) is not None}
+    assert with_it == {suite(having).source}
+
+
+def test_without_a_benchmark_there_is_no_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "FOLDERS", {"formal": ("knolling",)})
+    with pytest.raises(FormalimgError, match="no benchmark has a study of this kind: captions"):
+        find_study("captions")

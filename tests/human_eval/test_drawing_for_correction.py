@@ -21,6 +21,7 @@ from formalimg.human_eval.study_extension import add_images, finish_growth
 from formalimg.runs.reader import open_run
 from tests.human_eval.labelled_runs import is_right, lenient_run, rate_truly, said_yes
 from tests.human_eval.rated_runs import opened
+from tests.support.values import not_none
 
 UNREAD = frozenset({"3", "60"})
 
@@ -72,8 +73,7 @@ def test_the_seed_decides_which_images(run: Path, study: Path, tmp_path: Path) -
 
 
 def test_more_labels_are_more_precise_and_all_are_enough(run: Path, tmp_path: Path) -> None:
-    precision = _made(run, tmp_path / "study").precision
-    assert precision is not None
+    precision = not_none(_made(run, tmp_path / "study").precision)
     assert list(precision.others) == [20, 80]
     assert precision.others[20] > precision.half_width > precision.others[80] > 0
     everything = _made(run, tmp_path / "all", labels=500)

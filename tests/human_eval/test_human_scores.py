@@ -27,6 +27,7 @@ from formalimg.stats.intervals import clopper_pearson
 from formalimg.stats.observations import Profile
 from tests.human_eval.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.human_eval.counterfactual_runs import Scores, scored_item, scored_run
+from tests.support.values import not_none
 
 FOUR: tuple[Dimension, ...] = ("integrity", "logic", "logic", "assessment")
 ITEMS = [
@@ -120,8 +121,7 @@ def test_what_cannot_enter_is_counted(folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_published_code_gives_each_question_its_full_weight(folder: Path, tmp_path: Path) -> None:
-    found = _studied(folder, tmp_path, profile="official-code").questions
-    assert found is not None
+    found = not_none(_studied(folder, tmp_path, profile="official-code").questions)
     assert found.by_level[1].mean == pytest.approx(A_OFFICIAL)
 
 

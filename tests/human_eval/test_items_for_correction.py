@@ -33,6 +33,7 @@ from tests.human_eval.compared_runs import RATES, compared_run, is_right, rate_t
 from tests.human_eval.rated_runs import opened
 from tests.support.models import NumberJudge
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 UNREAD = frozenset({"3", "60"})
 NAMES = ("ada", "bea", "cat")
@@ -253,8 +254,7 @@ def test_differences_and_rates_hold_the_truth_after_a_growth() -> None:
     for frame, sample, images in _draws(count, 30, 40, 30):
         said = {(it.run, it.item, 0): images[it][1] for row in sample.items for it in frame.items[row.item]}
         for pair, items in frame.pairs(said).items():
-            found = estimate_corrected_difference(items, frame.levels)
-            assert found is not None
+            found = not_none(estimate_corrected_difference(items, frame.levels))
             assert found.interval is not None
             truth = RATES[pair[0]] - RATES[pair[1]]
             held[pair] += found.interval.low <= truth <= found.interval.high
@@ -264,8 +264,7 @@ def test_differences_and_rates_hold_the_truth_after_a_growth() -> None:
                 for it, (judge, _) in images.items()
                 if it.run == run
             ]
-            rate = summarize_corrected(seen, bands={}, epsilon=None).overall
-            assert rate is not None
+            rate = not_none(summarize_corrected(seen, bands={}, epsilon=None).overall)
             rates[run] += rate.low <= RATES[run] <= rate.high
     assert sum(held.values()) / 3 / count >= 0.93
     assert sum(rates.values()) / 3 / count >= 0.93

@@ -27,6 +27,7 @@ from formalimg.human_eval.study_builder import create_study
 from formalimg.human_eval.study_export import export_study, write_recruitment
 from formalimg.runs.reader import StoredRun
 from tests.human_eval.rated_runs import concept_items, opened, rated_run, take
+from tests.support.values import not_none
 
 ITEMS = concept_items(12)
 
@@ -150,19 +151,16 @@ def test_votes_of_those_who_cannot_tell(runs: list[StoredRun], tmp_path: Path) -
 def test_back_to_the_last_image_and_no_further(runs: list[StoredRun], tmp_path: Path) -> None:
     made = create_study(tmp_path / "study", runs, "likert", raters=1, per_image=1, per_level=2)
     with open_study(made.folder) as study:
-        first = study.next_task("rater-1")
-        assert first is not None
+        first = not_none(study.next_task("rater-1"))
         assert not first.can_go_back
         with pytest.raises(AnswerError, match="first image"):
             study.go_back("rater-1", first.id)
         take(study, "rater-1", lambda task, step: 2, 2)
-        third = study.next_task("rater-1")
-        assert third is not None
+        third = not_none(study.next_task("rater-1"))
         assert third.number == 3
         study.answer("rater-1", third.id, "compliance", 3, 1)
         study.go_back("rater-1", third.id)
-        second = study.next_task("rater-1")
-        assert second is not None
+        second = not_none(study.next_task("rater-1"))
         assert (second.number, second.answers, second.is_back, second.can_go_back) == (
             2,
             {"compliance": 2},
@@ -175,16 +173,14 @@ def test_back_to_the_last_image_and_no_further(runs: list[StoredRun], tmp_path: 
             study.go_back("rater-1", second.id)
         study.answer("rater-1", second.id, "compliance", 5, 1)
         study.finish("rater-1", second.id, {"compliance": 5})
-        again = study.next_task("rater-1")
-        assert again is not None
+        again = not_none(study.next_task("rater-1"))
         assert (again.id, again.answers) == (third.id, {"compliance": 3})
         with pytest.raises(AnswerError, match="final"):
             study.answer("rater-1", first.id, "compliance", 5, 1)
         take(study, "rater-1", lambda task, step: 4)
         assert study.next_task("rater-1") is None
         study.go_back("rater-1")
-        last = study.next_task("rater-1")
-        assert last is not None
+        last = not_none(study.next_task("rater-1"))
         study.finish("rater-1", last.id)
         assert study.next_task("rater-1") is None
     done = {task.item: [it.value for it in task.history] for task in read_study(made.folder).tasks}

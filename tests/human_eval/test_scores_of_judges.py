@@ -21,6 +21,7 @@ from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement
 from formalimg.runs.execution import judge_run
 from tests.human_eval.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.reports.counterfactual_runs import Scores, judge_by, scored_item, scored_run
+from tests.support.values import not_none
 
 DIMENSIONS: tuple[Dimension, ...] = ("integrity", "logic", "logic", "assessment")
 ITEMS = [scored_item(group, level, DIMENSIONS) for group in "abc" for level in (1, 2)]
@@ -105,8 +106,7 @@ def test_the_largest_differences_come_first_with_their_questions(found: JudgeSco
         ("logic", 0, 1),
         ("logic", 1, 0),
     ]
-    most = found.disagreements[1].largest
-    assert most is not None
+    most = not_none(found.disagreements[1].largest)
     assert (most.first_reason, most.second_reason) == ("it is 1", "it is 0")
 
 

@@ -22,6 +22,7 @@ from tests.human_eval.concept_runs import PlannedJudge, concept_run
 from tests.human_eval.rated_runs import concept_items, opened, take
 from tests.support.models import speckled
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 ERRORS = {"rater-1": 0.02, "rater-2": 0.05, "rater-3": 0.1, "rater-4": 0.15, "rater-5": 0.25}
 JUDGE_ERROR = 0.2
@@ -82,8 +83,7 @@ def test_error_rates_of_simulated_raters_come_out(runs: list[StoredRun], tmp_pat
         _near(sum(wrong) / IMAGES, error, IMAGES)
 
     found = study_votes(votes, runs)
-    whole = found.whole
-    assert whole is not None
+    whole = not_none(found.whole)
     assert (whole.cases, whole.undecided) == (IMAGES, 0)
     for one, other in combinations(ERRORS, 2):
         both = ERRORS[one] * ERRORS[other] + (1 - ERRORS[one]) * (1 - ERRORS[other])
@@ -92,8 +92,7 @@ def test_error_rates_of_simulated_raters_come_out(runs: list[StoredRun], tmp_pat
     people = {score.run: score.human.value for score in whole.scores if score.level is None}
     for run in MODELS:
         share = sum(_truth(run, item) for item in runs[0].items) / ITEMS
-        value = people[run]
-        assert value is not None
+        value = not_none(people[run])
         assert abs(value - share) <= 0.03
     assert found.divergence is not None
     assert found.divergence.agreement.value == 1  # they answer the questions as they answered the whole

@@ -33,6 +33,7 @@ from tests.human_eval.rated_runs import (
     small_study,
     take,
 )
+from tests.support.values import not_none
 
 ME = "rater-1"
 
@@ -48,15 +49,13 @@ def _refused(study: Study, message: str, *answer: object) -> None:
 
 def test_questions_come_after_the_whole_and_there_is_no_way_back(tmp_path: Path) -> None:
     with small_study(tmp_path, "questions", concept_items(2)) as study:
-        task = study.next_task(ME)
-        assert task is not None
+        task = not_none(study.next_task(ME))
         assert [step.name for step in task.steps] == ["alignment"]
         assert "Is there" not in json.dumps([step.asks for step in task.steps])
         _refused(study, "answer alignment first", ME, task.id, "question 1", True, 1)
         study.answer(ME, task.id, "alignment", True, 2.5)
         _refused(study, "cannot be changed", ME, task.id, "alignment", False, 1)
-        task = study.next_task(ME)
-        assert task is not None
+        task = not_none(study.next_task(ME))
         assert task.answers == {"alignment": True}
         assert [step.name for step in task.steps][1:] == [f"question {number}" for number in range(1, len(task.steps))]
         with pytest.raises(AnswerError, match="question 1 has no answer yet"):
@@ -72,27 +71,23 @@ def test_questions_come_after_the_whole_and_there_is_no_way_back(tmp_path: Path)
 
 def test_answers_can_be_corrected_until_the_task_is_finished(tmp_path: Path) -> None:
     with small_study(tmp_path, "likert", concept_items(2)) as study:
-        task = study.next_task(ME)
-        assert task is not None
+        task = not_none(study.next_task(ME))
         for points in (2, 5, 4):
             study.answer(ME, task.id, "compliance", points, points)
-        again = study.next_task(ME)
-        assert again is not None
+        again = not_none(study.next_task(ME))
         assert (again.id, again.answers, again.is_complete) == (task.id, {"compliance": 4}, True)
         study.finish(ME, task.id)
         _refused(study, "is finished", ME, task.id, "compliance", 1, 1)
         (kept,) = [task for task in read_study(study.folder).tasks if task.finished]
         assert [(it.value, it.seconds) for it in kept.history] == [(2, 2.0), (5, 5.0), (4, 4.0)]
         assert kept.answers["compliance"].value == 4
-        following = study.next_task(ME)
-        assert following is not None
+        following = not_none(study.next_task(ME))
         assert (following.number, following.of) == (2, 2)
 
 
 def test_an_answer_that_arrives_again_under_its_key_is_kept_once(tmp_path: Path) -> None:
     with small_study(tmp_path, "questions", concept_items(2), raters=2) as study:
-        task = study.next_task(ME)
-        assert task is not None
+        task = not_none(study.next_task(ME))
         for _ in range(2):
             study.answer(ME, task.id, "alignment", True, 1, "a")
         _refused(study, "cannot be changed", ME, task.id, "alignment", True, 1, "b")
@@ -110,8 +105,7 @@ def test_an_answer_that_arrives_again_under_its_key_is_kept_once(tmp_path: Path)
 def test_a_study_goes_on_where_it_was_left(tmp_path: Path) -> None:
     with small_study(tmp_path, "questions", concept_items(4)) as study:
         take(study, ME, lambda task, step: True, 2)
-        begun = study.next_task(ME)
-        assert begun is not None
+        begun = not_none(study.next_task(ME))
         study.answer(ME, begun.id, "alignment", False, 1)
         left = study.next_task(ME)
     with open_study(tmp_path / "study") as study:
@@ -147,15 +141,13 @@ def test_strangers_and_other_peoples_tasks_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [0, 6, 3.0, True, None, "4", [4], float("nan"), "x" * 5000 + "\n"])
 def test_points_are_whole_numbers_from_one_to_five(tmp_path: Path, value: object) -> None:
     with small_study(tmp_path, "likert", concept_items(2)) as study:
-        task = study.next_task(ME)
-        assert task is not None
+        task = not_none(study.next_task(ME))
         _refused(study, "whole number from 1 to 5", ME, task.id, "compliance", value, 1)
 
 
 def test_other_answers_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     with small_study(tmp_path, "questions", concept_items(2)) as study:
-        task = study.next_task(ME)
-        assert task is not None
+        task = not_none(study.next_task(ME))
         for value in (1, 0, "yes", None):
             _refused(study, "yes or no", ME, task.id, "alignment", value, 1)
         for seconds in (-1, float("nan"), float("inf"), "1", None, True, 1e9):
@@ -166,8 +158,7 @@ def test_other_answers_that_make_no_sense_are_refused(tmp_path: Path) -> None:
 def test_scores_are_given_question_by_question(tmp_path: Path) -> None:
     item = scored_item("a-l1", dimensions=("integrity", "assessment"))
     with small_study(tmp_path, "scores", [item]) as study:
-        task = study.next_task(ME)
-        assert task is not None
+        task = not_none(study.next_task(ME))
         assert [(step.asks, step.criteria) for step in task.steps] == [
             (f"Question {number}?", "1.0: yes, 0.0: no") for number in (1, 2)
         ]
@@ -221,8 +212,7 @@ def test_an_image_takes_so_many_answers_also_if_they_come_at_the_same_time(
 ) -> None:
     monkeypatch.setattr(protocol, "MAX_ANSWERS", 5)
     with small_study(tmp_path, "likert", concept_items(2)) as study:
-        task = study.next_task(ME)
-        assert task is not None
+        task = not_none(study.next_task(ME))
 
         def answer(value: int) -> bool:
             try:
@@ -253,9 +243,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
 
 
 def _now(study: Study, rater: str = ME) -> RatingTask:
-    task = study.next_task(rater)
-    assert task is not None
-    return task
+    return not_none(study.next_task(rater))
 
 
 def test_it_comes_again_after_the_others_with_what_was_answered(study: Study) -> None:
@@ -354,8 +342,7 @@ def test_many_windows_of_one_rater_give_one_answer_to_the_whole(tmp_path: Path) 
             return True
 
         for _ in range(10):
-            task = study.next_task("rater-1")
-            assert task is not None
+            task = not_none(study.next_task("rater-1"))
             assert sum(threads.map(answer, [task.id] * 8, range(8))) == 1
             take(study, "rater-1", lambda task, step: True, 1)
     for rated in read_study(made.folder).tasks:

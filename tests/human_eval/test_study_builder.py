@@ -28,6 +28,7 @@ from formalimg.logic.parser import parse
 from formalimg.runs.reader import StoredRun
 from tests.human_eval.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import concept_items, formula_items, grounded_run, opened, rated_run, take
+from tests.support.values import not_none
 
 ITEMS = concept_items(24)
 
@@ -173,8 +174,7 @@ def test_a_study_and_its_runs_can_be_moved_together(tmp_path: Path) -> None:
     (tmp_path / "alone").rename(tmp_path / "old" / "study")
     (tmp_path / "old").rename(tmp_path / "new")
     with open_study(tmp_path / "new" / "study") as study:
-        task = study.next_task("rater-1")
-        assert task is not None
+        task = not_none(study.next_task("rater-1"))
         assert study.image("rater-1", task.image).startswith(b"\x89PNG")
         image = next((tmp_path / "new" / "run" / "images").glob("*.png"))
         for path in image.parent.glob("*.png"):

@@ -35,6 +35,7 @@ from formalimg.stats.intervals import clopper_pearson
 from formalimg.stats.observations import Profile
 from tests.human_eval.counterfactual_runs import Scores, scored_item, scored_run
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 BY_HAND = {"a": 0.2, "b": 0.4, "c": 0.45, "d": 0.6, "e": 0.8, "f": 0.9}
 RECOGNISABLE = {"a": 0, "b": 1, "c": 0, "d": 1, "e": 1, "f": 1}
@@ -154,8 +155,7 @@ def test_full_weights_move_scores_and_blank_images_score_nothing(tmp_path: Path)
     (tmp_path / "labels.csv").write_text("model,item,label\nrun,a-l1,1\nrun,b-l1,0")
     by_profile: dict[Profile, float] = {"paper": 11 / 26, "official-code": 19 / 34}
     for profile, score in by_profile.items():
-        best = _calibrated(tmp_path / "labels.csv", folder, profile=profile).best
-        assert best is not None
+        best = not_none(_calibrated(tmp_path / "labels.csv", folder, profile=profile).best)
         assert [good.high for good in best.equally_good] == [pytest.approx(score)]
         assert best.equally_good[0].low == 0
 
@@ -165,8 +165,7 @@ def test_a_planted_threshold_is_found_again() -> None:
     draw = random.Random(7)
     scores = [draw.betavariate(2, 2) for _ in range(600)]
     images = [LabelledScore(score, score + draw.gauss(0, 0.08) > 0.62) for score in scores]
-    best = best_threshold(images)
-    assert best is not None
+    best = not_none(best_threshold(images))
     assert abs(best.value - 0.62) < 0.05
     assert best.interval.low <= 0.62 <= best.interval.high
     assert 0.01 < best.interval.high - best.interval.low < 0.2
@@ -289,15 +288,13 @@ def test_images_of_one_item_are_in_one_fold() -> None:
 
 def test_few_labels_are_said_to_be_few() -> None:
     few = [LabelledScore(0.1 * at, at > 5) for at in range(10)]
-    found = cross_validate(few)
-    assert found is not None
+    found = not_none(cross_validate(few))
     assert (found.folds, found.too_small) == (4, True)
     assert cross_validate(few[:7]) is None  # only one is recognisable
     assert cross_validate(few[:5]) is None
     with pytest.raises(FormalimgError, match="use 0 or more"):
         cross_validate(few, seed=-1)
-    many = cross_validate(_blurred(random.Random(3), 80), "F1")
-    assert many is not None
+    many = not_none(cross_validate(_blurred(random.Random(3), 80), "F1"))
     assert (many.folds, many.too_small) == (FOLDS, False)
     assert many.thresholds[0] <= many.thresholds[1]
 

@@ -18,6 +18,7 @@ from formalimg.stats.intervals import clopper_pearson
 from formalimg.types import Table
 from tests.human_eval.concept_runs import PlannedJudge, concept_run
 from tests.human_eval.voted_runs import ITEMS, studied, voted_runs
+from tests.support.values import not_none
 
 WHOLE = {
     ("one", "a1"): "111",
@@ -286,8 +287,7 @@ def test_one_no_decides_and_a_yes_needs_all_answers(
     runs: dict[str, Path], tmp_path: Path, votes: str, decided: bool | None
 ) -> None:
     rows = [f"one,b1,{number},ann,{vote}" for number, vote in enumerate(votes, 1) if vote != "-"]
-    panel = studied(runs, "\n".join(["model,item,question,rater,vote", *rows]), tmp_path, "one").all_questions
-    assert panel is not None
+    panel = not_none(studied(runs, "\n".join(["model,item,question,rater,vote", *rows]), tmp_path, "one").all_questions)
     rate = panel.scores[0].human
     assert (rate.value, rate.expected) == (None if decided is None else float(decided), 1)
 

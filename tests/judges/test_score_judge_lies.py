@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from formalimg.benchmarks.cfworld.judge import ScoreJudge, parse_score, published_scores
+from formalimg.benchmarks.cfworld.judge import ScoreJudge, parse_score, score_answer_type
 from formalimg.models.base import Unanswered
 from formalimg.models.structured_output import answer_schema
 from formalimg.types import Unscored, Verdict
@@ -136,7 +136,7 @@ def test_the_published_object_has_every_number_or_nothing_counts(names: list[str
 
 def test_servers_are_held_to_the_numbers_of_the_questions() -> None:
     for count in (1, 3):
-        schema = answer_schema(published_scores(count))
+        schema = answer_schema(score_answer_type(count))
         assert schema["required"] == [str(number) for number in range(1, count + 1)]
         assert isinstance(schema["properties"], dict)
         assert list(schema["properties"]) == schema["required"]

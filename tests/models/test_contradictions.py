@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from formalimg.benchmarks.cfworld.judge import NumberedScores, published_scores
+from formalimg.benchmarks.cfworld.judge import NumberedScores, score_answer_type
 from formalimg.judges.clause_judge import ClauseAnswer, PublishedAnswer
 from formalimg.judges.grounders.vlm import SeenThings
 from formalimg.judges.question_judge import NumberedAnswers, YesNoAnswer, parse_yes_no
@@ -100,7 +100,7 @@ def test_a_field_that_nobody_asked_for_may_not_contradict(fields: dict[str, Any]
         (ClauseAnswer, {"observations": [], "clauses": [], "fulfilled": True, "verdict": "fail"}),
         (PublishedAnswer, {"satisfies_constraint": True, "satisfied_clauses": [], "passed": False}),
         (NumberedScores, {"answers": [{"number": 1, "reasoning": "", "score": 1, "final_score": 0}]}),
-        (published_scores(1), {"1": {"reasoning": "", "score": 1, "corrected score": 0.2}}),
+        (score_answer_type(1), {"1": {"reasoning": "", "score": 1, "corrected score": 0.2}}),
         (
             SeenThings,
             {"objects": [{"label": "cup", "color": "red", "box_2d": [0, 0, 9, 9], "new_box_2d": [5, 5, 9, 9]}]},
@@ -178,7 +178,7 @@ _entries: dict[str, st.SearchStrategy[Any]] = {
         ),
     ),
     "published scores": st.tuples(
-        st.just(published_scores(2)),
+        st.just(score_answer_type(2)),
         st.lists(st.tuples(_words, _numbers), min_size=2, max_size=2).map(
             lambda found: {str(n): {"reasoning": why, "score": score} for n, (why, score) in enumerate(found, 1)}
         ),

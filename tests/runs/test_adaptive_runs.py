@@ -25,6 +25,7 @@ from tests.support.models import NumberJudge, Speckles, small_items, speckled_fo
 from tests.support.run_contents import contents, outcomes
 from tests.support.score_items import score_item
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 CLEAR = {1: 100, 2: 100, 3: 0}
 MIXED = {1: 90, 2: 72, 3: 50}
@@ -45,8 +46,7 @@ def test_it_climbs_and_makes_only_the_images_that_the_looks_need(tmp_path: Path)
     seen = [item for look in looks for outcome in ("passed", "failed", "unscored") for item in look[outcome]]
     assert len(seen) == len(set(seen)) == len(model.asked) == progress.made == progress.images == 50
     assert {outcome.item for outcome in outcomes(tmp_path / "run")} == set(seen)
-    found = read_looks(tmp_path / "run")
-    assert found is not None
+    found = not_none(read_looks(tmp_path / "run"))
     assert found.test.result().generalizability == (0.7, 2, 2, 2)  # type: ignore[union-attr]
     assert open_run(tmp_path / "run").manifest.adaptive == str(found)
 
@@ -84,8 +84,7 @@ def test_images_that_cannot_be_scored_neither_pass_nor_fail(tmp_path: Path) -> N
 def test_a_level_without_any_verdict_is_undecided_and_g_open(tmp_path: Path) -> None:
     judge = ladder_judge({1: 100, 3: 0}, lambda item: item.level == 2)
     climb(ladder(), tmp_path / "run", judge)
-    found = read_looks(tmp_path / "run")
-    assert found is not None
+    found = not_none(read_looks(tmp_path / "run"))
     assert found.test.result().generalizability == (0.7, None, 1, 2)  # type: ignore[union-attr]
 
 
@@ -219,8 +218,7 @@ def test_a_better_model_is_found_to_be_better_on_the_same_items(tmp_path: Path) 
     climb(ladder(model), tmp_path / "run", judge, tmp_path / "other")
     design, *looks = looks_in(tmp_path / "run")
     assert (design["items"], design["against"][:15]) == (120, "test/speckles, ")
-    found = read_looks(tmp_path / "run")
-    assert found is not None
+    found = not_none(read_looks(tmp_path / "run"))
     result = found.test.result()
     assert result.decision == "better"  # type: ignore[union-attr]
     assert result.interval[0] > 0  # type: ignore[union-attr, index]
@@ -246,15 +244,13 @@ def test_runs_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
 def test_a_restart_after_a_look_leaves_its_trace(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     climb(ladder(), folder, ladder_judge(CLEAR))
-    looks = read_looks(folder)
-    assert looks is not None
+    looks = not_none(read_looks(folder))
     assert looks.restarts == ()
     first = len(looks.seen)
     assert set_aside(folder) is not None
     assert set_aside(folder) is None, "nothing has been made since"
     climb(ladder(), folder, ladder_judge(MIXED))
-    looks = read_looks(folder)
-    assert looks is not None
+    looks = not_none(read_looks(folder))
     assert looks.restarts == (first,)
     old = set_aside(folder)
     climb(ladder(), folder, ladder_judge(CLEAR))

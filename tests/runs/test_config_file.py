@@ -10,6 +10,7 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.runs.defaults.config_file import allow_file, read_wishes, revoke_file
 from formalimg.runs.defaults.settings import ConfiguredJudge, load_defaults
+from tests.support.values import not_none
 
 PROJECT = """
 [defaults]
@@ -79,8 +80,7 @@ def test_the_user_file_may_lie_elsewhere_and_be_a_link(home: Path, monkeypatch: 
     (home / "xdg" / "formalimg").mkdir(parents=True)
     (home / "xdg" / "formalimg" / "formalimg.toml").symlink_to(target)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "xdg"))
-    found = load_defaults().judge()
-    assert found is not None
+    found = not_none(load_defaults().judge())
     assert found.source == "~/xdg/formalimg/formalimg.toml"
 
 

@@ -22,6 +22,7 @@ from tests.support.command import formalimg
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import contents, order, rows
 from tests.support.run_in_process import start
+from tests.support.values import not_none
 
 
 @pytest.fixture
@@ -176,8 +177,7 @@ def test_the_content_of_a_run_is_set_aside_and_kept(tmp_path: Path) -> None:
     execute(order(), folder, NumberJudge())
     before = contents(folder)
     (tmp_path / "link").symlink_to(folder)
-    moved = set_aside(tmp_path / "link")
-    assert moved is not None
+    moved = not_none(set_aside(tmp_path / "link"))
     assert re.fullmatch(r"run\.old-[0-9]{8}T[0-9]{6}Z", moved.name)
     assert moved.parent == tmp_path
     assert contents(moved) == before

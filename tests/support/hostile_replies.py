@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from formalimg.benchmarks.authoring.task import AuthoringPlan, Slot
 from formalimg.benchmarks.cfworld import judge as score_judge
-from formalimg.benchmarks.cfworld.authoring.choices import Law, named_outcomes
+from formalimg.benchmarks.cfworld.authoring.choices import Law, collect_outcomes
 from formalimg.benchmarks.cfworld.authoring.group_task import parse_group
 from formalimg.benchmarks.cfworld.authoring.prompt_tasks import apply_description, parse_pair
 from formalimg.benchmarks.cfworld.authoring.question_task import parse_questions
@@ -263,7 +263,7 @@ def _pair(text: str) -> object:
 
 @cache
 def _outcome() -> Any:
-    return named_outcomes(items_of_groups(builtin_groups()[:1]))[0]
+    return collect_outcomes(items_of_groups(builtin_groups()[:1]))[0]
 
 
 def _description(text: str) -> object:
@@ -322,7 +322,7 @@ READERS: Mapping[str, Reader] = {
     "clauses": read_clauses,
     "satisfied clauses": lambda text: read_clauses(text, clause_judge.PublishedAnswer),
     "numbered scores": read_scores,
-    "published scores": lambda text: read_scores(text, score_judge.published_scores(3)),
+    "published scores": lambda text: read_scores(text, score_judge.score_answer_type(3)),
     "boxes": read_boxes,
     "planned layout": read_layout_plan,
     "the word yes or no": _yes_no,

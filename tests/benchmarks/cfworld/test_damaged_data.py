@@ -112,16 +112,6 @@ def test_an_odd_question_is_asked_if_it_can_be_and_else_named(
     assert why in "".join(skipped)
 
 
-def test_what_is_no_record_is_skipped_and_named(tmp_path: Path) -> None:
-    loaded = load_with_skipped("cf-world", repository(tmp_path, ["text", GROUP, None]))
-    items, skipped = loaded.items, loaded.skipped
-    assert len(items) == 3
-    assert [each.where for each in skipped] == [
-        "prompt/physics/Classical Mechanics.json, record 1",
-        "prompt/physics/Classical Mechanics.json, record 3",
-    ]
-
-
 @pytest.mark.parametrize(
     ("groups", "message"),
     [({}, "must be a list of records"), ("[{", "not valid JSON"), ("[" * 100_000, "nested too deep")],
@@ -130,11 +120,6 @@ def test_a_file_that_is_no_list_of_records_is_refused(groups: object, message: s
     with pytest.raises(ItemsError, match=message) as caught:
         load("cf-world", repository(tmp_path, groups))
     assert len(caught.value.findings) == 1
-
-
-def test_files_without_a_record_are_refused_with_what_was_skipped(tmp_path: Path) -> None:
-    with pytest.raises(ItemsError, match="has questions for group 0, l1, which is not there"):
-        load("cf-world", repository(tmp_path, []))
 
 
 def test_a_field_without_its_questions_is_refused_and_questions_without_their_field_are_skipped(tmp_path: Path) -> None:

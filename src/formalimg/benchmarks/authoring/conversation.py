@@ -23,7 +23,7 @@ from formalimg.benchmarks.authoring.outcomes import (
     Rejection,
     decode_outcome,
     encode_outcome,
-    stored_expense,
+    validate_expense,
 )
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Answered, Message, Reply, Unanswered, Usage
@@ -123,7 +123,7 @@ def _validate_answer(answer: object) -> dict[str, Any]:
     """Return the fields of a stored answer, after checking that it is valid."""
     fields: dict[str, Any] = stored_json(answer, "answer", dict)
     stored_text(fields.get("raw"), "raw", MAX_ANSWER)
-    stored_expense(fields)
+    validate_expense(fields)
     return fields
 
 

@@ -188,7 +188,7 @@ def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> AttemptOut
         case item, _:
             result = decode_item(item, suite)
     expense = fields["expense"]
-    stored_expense(expense)
+    validate_expense(expense)
     for answer in expense["answers"]:
         stored_text(answer, "answers", MAX_ANSWER)
     stored_integer(slot, "slot")
@@ -198,7 +198,7 @@ def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> AttemptOut
     return AttemptOutcome(slot, attempt, result, spent, notes)
 
 
-def stored_expense(fields: Mapping[str, Any]) -> None:
+def validate_expense(fields: Mapping[str, Any]) -> None:
     """Check the fields `usage`, `cost` and `served` of a stored record."""
     usage, cost, served = (fields.get(name) for name in ("usage", "cost", "served"))
     if not isinstance(usage, dict) or not usage.keys() <= asdict(Usage()).keys():

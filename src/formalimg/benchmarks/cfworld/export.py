@@ -343,28 +343,28 @@ def _category_name(image: _PlacedImage, kind: LayoutName) -> str:
 def _field_means(name: str, images: Sequence[_PlacedImage], kind: LayoutName) -> dict[str, object]:
     """Return the mean scores over the images of a field, or of all fields."""
     if kind == "de-norm":
-        return {"filename": name, "l2_overall": _rounded_mean([image.score for image in images])}
+        return {"filename": name, "l2_overall": _round_mean([image.score for image in images])}
     # The scorer for Qwen averages image scores that it has rounded already.
     scores = [(image.level, round(image.score, 4) if kind == "qwen" else image.score) for image in images]
     levels = {
-        f"l{level}": _rounded_mean([score for own_level, score in scores if own_level == level]) for level in (1, 2, 3)
+        f"l{level}": _round_mean([score for own_level, score in scores if own_level == level]) for level in (1, 2, 3)
     }
-    return {"filename": name, **levels, "overall": _rounded_mean([score for _, score in scores])}
+    return {"filename": name, **levels, "overall": _round_mean([score for _, score in scores])}
 
 
 def _model_means(images: Sequence[_PlacedImage], kind: LayoutName, name: str) -> dict[str, Any]:
     """Return the mean scores of a model on a probe."""
-    overall = _rounded_mean([image.score for image in images])
+    overall = _round_mean([image.score for image in images])
     if kind == "de-norm":
         return {"model_name": name, "l2_overall": overall}
     means = {
-        f"{category}_score": _rounded_mean([image.score for image in images if _category_name(image, kind) == category])
+        f"{category}_score": _round_mean([image.score for image in images if _category_name(image, kind) == category])
         for category in _LAYOUTS[kind].categories
     }
     return {"model_name": name, "overall_score": overall, **means}
 
 
-def _rounded_mean(scores: Sequence[float]) -> float | None:
+def _round_mean(scores: Sequence[float]) -> float | None:
     return round(sum(scores) / len(scores), 4) if scores else None
 
 

@@ -80,7 +80,7 @@ ScoreAnswer: TypeAlias = NumberedScores | PublishedScores
 
 
 @cache
-def published_scores(count: int) -> type[PublishedScores]:
+def score_answer_type(count: int) -> type[PublishedScores]:
     """Return the published answer type for `count` questions, whose schema has exactly their numbers as keys."""
 
     def schema_of_numbers(schema: dict[str, Any]) -> None:
@@ -138,7 +138,7 @@ class ScoreJudge(ChatJudge):
             f"{number}. {' '.join(entry.question.split())}\n   Criteria: {' '.join(entry.criteria.split())}"
             for number, entry in enumerate(questions, 1)
         )
-        answer_type: type[ScoreAnswer] = NumberedScores if self._numbered else published_scores(count)
+        answer_type: type[ScoreAnswer] = NumberedScores if self._numbered else score_answer_type(count)
         answer = await self._ask(
             await self._encode(image),
             {"questions": "\n".join(listed)},

@@ -131,7 +131,7 @@ def scoring_rules(suite: Benchmark, counting: HowCounted, *, with_ratios: bool =
 
 def score_numbers(run: RunRecord, run_images: RunImages, suite: Benchmark, counting: HowCounted) -> RunNumbers:
     """Return the numbers of a run: mean scores, and the reasons why images do not count."""
-    graded = _grade_images(run, run_images.images, suite, counting)
+    graded = _build_graded(run, run_images.images, suite, counting)
     unscored = Counter(image.reason for image in graded if image.counting is None)
     details = {
         **run_images.details,
@@ -146,7 +146,7 @@ def score_numbers(run: RunRecord, run_images: RunImages, suite: Benchmark, count
     )
 
 
-def _grade_images(
+def _build_graded(
     run: RunRecord, images: Sequence[SeenImage], suite: Benchmark, counting: HowCounted
 ) -> tuple[GradedImage, ...]:
     """Return the images of a run with their groups and scores, in run order."""

@@ -242,11 +242,11 @@ def _explain_missing(suite: Benchmark, images: Sequence[GradedImage]) -> str:
     """Return the reasons with their levels, such as `L1: refused; L2, L3: gate unknown`."""
     waits = any(image.level == 1 and image.reason in _PENDING for image in images)
     reasons: dict[str, list[str]] = {}
-    for one in images:
-        if one.reason and one.reason not in _PENDING and not (waits and one.reason == GATE_UNKNOWN):
-            levels = reasons.setdefault(one.reason, [])
-            if level_name(suite, one.level) not in levels:
-                levels.append(level_name(suite, one.level))
+    for image in images:
+        if image.reason and image.reason not in _PENDING and not (waits and image.reason == GATE_UNKNOWN):
+            levels = reasons.setdefault(image.reason, [])
+            if level_name(suite, image.level) not in levels:
+                levels.append(level_name(suite, image.level))
     return "; ".join(f"{', '.join(levels)}: {reason}" for reason, levels in reasons.items())
 
 

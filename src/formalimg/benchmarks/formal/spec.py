@@ -64,7 +64,7 @@ class FormulaSpec:
     @classmethod
     def of(cls, formula: Formula, witness: Scene | None = None) -> FormulaSpec:
         """Create the spec of a formula, with the style that the formula demands."""
-        return cls(formula, witness, demanded_style(formula))
+        return cls(formula, witness, style_of(formula))
 
     @cached_property
     def object_classes(self) -> tuple[str, ...]:
@@ -103,13 +103,13 @@ class FormulaSpec:
         return f"the published dsl is no formula to judge by: {problem or 'it is missing'}"
 
 
-def demanded_style(formula: Formula) -> str | None:
+def style_of(formula: Formula) -> str | None:
     """Return the style that a formula demands by a top-level conjunct `(IsStyle '…')`; None if there is none."""
     match formula:
         case Atom("IsStyle", (Value(word),)):
             return word
         case And(parts):
-            return next((style for style in map(demanded_style, parts) if style is not None), None)
+            return next((style for style in map(style_of, parts) if style is not None), None)
     return None
 
 
@@ -121,7 +121,7 @@ SPEC: type = FormulaSpec
 def fields_of(spec: FormulaSpec, *, with_proof: bool) -> dict[str, Any]:
     """Return the spec as fields of an item record."""
     fields: dict[str, Any] = {"dsl": spec.text}
-    if spec.style is not None and spec.style != demanded_style(spec.formula):
+    if spec.style is not None and spec.style != style_of(spec.formula):
         fields["style"] = spec.style
     if spec.witness is not None and with_proof:
         fields["witness"] = spec.witness.to_json()
@@ -144,7 +144,7 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Fo
     formula = _read_formula(record, suite, None if K_DIFFERS in tags else level, tags)
     if formula is None:
         return None
-    style = record.text("style") if "style" in record.fields else demanded_style(formula)
+    style = record.text("style") if "style" in record.fields else style_of(formula)
     witness = _read_witness(record, formula, style) if "witness" in record.fields else None
     if classes is not None and CLASSES_DIFFER not in tags:
         record.wrong(f"object_classes are those of dsl: leave the field out, or give the tag {CLASSES_DIFFER}")
@@ -160,7 +160,7 @@ def build_spec(fields: dict[str, Any]) -> FormulaSpec:
         return FormulaSpec(NO_FORMULA, classes=classes, unreadable=fields["dsl"], lifted=lifted)
     formula = parse(fields["dsl"])
     witness = Scene.from_json(fields["witness"]) if "witness" in fields else None
-    return FormulaSpec(formula, witness, fields.get("style", demanded_style(formula)), classes, lifted=lifted)
+    return FormulaSpec(formula, witness, fields.get("style", style_of(formula)), classes, lifted=lifted)
 
 
 def canonical_text(spec: FormulaSpec) -> str:

@@ -91,7 +91,7 @@ class CounterfactualChoices(WritingChoices):
 
 
 @cache
-def shipped_laws() -> tuple[Law, ...]:
+def builtin_laws() -> tuple[Law, ...]:
     """Return the distinct laws of the shipped groups."""
     from formalimg.benchmarks.cfworld.items import builtin_groups  # here, since most plans are for other suites
 
@@ -99,14 +99,14 @@ def shipped_laws() -> tuple[Law, ...]:
 
 
 @cache
-def shipped_outcomes() -> tuple[NamedOutcome, ...]:
+def builtin_outcomes() -> tuple[NamedOutcome, ...]:
     """Return the shipped groups with their named outcomes."""
     from formalimg.benchmarks.cfworld.items import builtin_groups, items_of_groups
 
-    return named_outcomes(items_of_groups(builtin_groups()))
+    return collect_outcomes(items_of_groups(builtin_groups()))
 
 
-def named_outcomes(items: Iterable[Item[CounterfactualSpec]]) -> tuple[NamedOutcome, ...]:
+def collect_outcomes(items: Iterable[Item[CounterfactualSpec]]) -> tuple[NamedOutcome, ...]:
     """Return the groups of CF-World items whose outcomes can be described."""
     groups: dict[str, dict[int, Item[CounterfactualSpec]]] = {}
     for item in items:
@@ -249,7 +249,7 @@ class CfWorldWriting(Authoring):
             () if laws is None else read_laws(laws),
             options.get("--per-law", 1),
             options.get("--questions", "template"),
-            () if items is None or for_questions else named_outcomes(load(CF_WORLD, items)),
+            () if items is None or for_questions else collect_outcomes(load(CF_WORLD, items)),
             tuple(load(name, items)) if for_questions else (),
         )
 
@@ -296,9 +296,9 @@ def _extent_of_items(suite: str, choices: CounterfactualChoices, per_level: int)
     if wrong:
         raise FormalimgError(f"{', '.join(wrong)}: not for {suite}")
     if suite == CF_WORLD:
-        return AuthoringExtent((1, 2, 3), len(choices.laws or shipped_laws()) * choices.per_law, _ATTEMPTS)
+        return AuthoringExtent((1, 2, 3), len(choices.laws or builtin_laws()) * choices.per_law, _ATTEMPTS)
     if suite == CF_WORLD_DENOMINALISED:
-        return AuthoringExtent((2,), len(choices.named_outcomes or shipped_outcomes()), _ATTEMPTS)
+        return AuthoringExtent((2,), len(choices.named_outcomes or builtin_outcomes()), _ATTEMPTS)
     return AuthoringExtent((1, 2), per_level or _PAIRS, _ATTEMPTS)
 
 

@@ -18,7 +18,7 @@ from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringSt
 from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept, refuse
 from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot
-from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, shipped_laws
+from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, builtin_laws
 from formalimg.benchmarks.cfworld.authoring.question_task import write_questions
 from formalimg.benchmarks.cfworld.authoring.templates import (
     CounterfactualTemplates,
@@ -144,7 +144,7 @@ class GroupAuthoring(AuthoringTask):
     def __init__(self, plan: AuthoringPlan, prompts: Path | None) -> None:
         self._plan = plan
         self._choices: CounterfactualChoices = plan.choices
-        self._laws = self._choices.laws or shipped_laws()
+        self._laws = self._choices.laws or builtin_laws()
         questions = ("write-scores",) if self._choices.questions == "model" else ()
         self._texts = CounterfactualTemplates(("write-group", "check-group", *questions), prompts)
 

@@ -16,7 +16,7 @@ from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringSt
 from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept, refuse
 from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot
-from formalimg.benchmarks.cfworld.authoring.choices import NamedOutcome, shipped_outcomes
+from formalimg.benchmarks.cfworld.authoring.choices import NamedOutcome, builtin_outcomes
 from formalimg.benchmarks.cfworld.authoring.templates import (
     CounterfactualTemplates,
     DescriptionAnswer,
@@ -112,7 +112,7 @@ class DescriptionAuthoring(AuthoringTask):
 
     def __init__(self, plan: AuthoringPlan, prompts: Path | None) -> None:
         self._plan = plan
-        self._named_outcomes = plan.choices.named_outcomes or shipped_outcomes()
+        self._named_outcomes = plan.choices.named_outcomes or builtin_outcomes()
         self._texts = CounterfactualTemplates(("write-description", "check-description"), prompts)
 
     @property

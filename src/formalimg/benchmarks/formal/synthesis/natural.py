@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from formalimg.benchmarks.formal.synthesis.oddity import PLACED, bearing_object, placed_object
+from formalimg.benchmarks.formal.synthesis.oddity import PLACED, bearer_of, load_of
 from formalimg.benchmarks.formal.synthesis.skeleton import Skeleton, draw_skeleton
 from formalimg.language.ontology.entries import Grip, Top
 from formalimg.language.ontology.knowledge import ontology
@@ -66,9 +66,7 @@ def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
         return False
     universal = skeleton.names[skeleton.forall_at]
     single = skeleton.names[: skeleton.forall_at]
-    return any(
-        placed_object(atom) in single and universal in atom.variables for atom in atoms if atom.predicate in PLACED
-    )
+    return any(load_of(atom) in single and universal in atom.variables for atom in atoms if atom.predicate in PLACED)
 
 
 def _speaks_of_every_akin(skeleton: Skeleton) -> bool:
@@ -121,7 +119,7 @@ def _is_overloaded(atoms: Sequence[Atom]) -> bool:
     bearers: dict[str, tuple[str, Grip | Top | None]] = {}
     for atom in atoms:
         if atom.predicate in PLACED:
-            obj, bearer = placed_object(atom), bearing_object(atom)
+            obj, bearer = load_of(atom), bearer_of(atom)
             entry = ontology().entry(_class_name(bearer))
             bearers[obj] = bearer, {"On": entry.top, "Holding": entry.holds}.get(atom.predicate)
     for obj in bearers:
@@ -171,7 +169,7 @@ def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> 
     if predicate not in PLACED:
         return True
     atom = _make_relation(predicate, first, second)
-    if any(placed_object(other) == placed_object(atom) for other in atoms if other.predicate in PLACED):
+    if any(load_of(other) == load_of(atom) for other in atoms if other.predicate in PLACED):
         return False
     if predicate != "Holding":
         return predicate == "On" or _is_inside_fitting(first, second)

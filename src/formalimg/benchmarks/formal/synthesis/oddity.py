@@ -50,7 +50,7 @@ class ReadScene:
     @cached_property
     def supports(self) -> Mapping[str, Support]:
         """The support of each object that has one."""
-        return {placed_object(atom): Support(atom.predicate, bearing_object(atom)) for atom in self._said(*PLACED)}
+        return {load_of(atom): Support(atom.predicate, bearer_of(atom)) for atom in self._said(*PLACED)}
 
     def find_oddity(self) -> str | None:
         """Return why a reader would find the scene odd; None if nothing is odd."""
@@ -77,7 +77,7 @@ class ReadScene:
     def _has_odd_bearer(self) -> bool:
         """Return whether an object rests on an unsuitable bearer or is in an implausible location."""
         for atom in self._said(*PLACED):
-            bearer, cls = self.classes[bearing_object(atom)], self.classes[placed_object(atom)]
+            bearer, cls = self.classes[bearer_of(atom)], self.classes[load_of(atom)]
             if (atom.predicate, bearer, cls) in _read_kept_out() or (
                 atom.predicate == "On" and not _can_bear(bearer, cls)
             ):
@@ -122,7 +122,7 @@ class ReadScene:
             if names & inner and universal not in names:
                 return True
             if atom.predicate in PLACED and universal in names:
-                bearer, is_each_its_own = bearing_object(atom), bool(names & inner)
+                bearer, is_each_its_own = bearer_of(atom), bool(names & inner)
                 if bearer == universal and not is_each_its_own:
                     return True
                 if bearer != universal and (atom.predicate == "Holding" or _is_living(self.classes[bearer])):
@@ -145,12 +145,12 @@ def speaks_of_one_after_every(prompt: str) -> bool:
     return any(earlier and not later for earlier, later in pairwise(has_every))
 
 
-def placed_object(atom: Atom) -> str:
+def load_of(atom: Atom) -> str:
     """Return the object that a relation places."""
     return atom.variables[1] if atom.predicate == "Holding" else atom.variables[0]
 
 
-def bearing_object(atom: Atom) -> str:
+def bearer_of(atom: Atom) -> str:
     """Return the object that a relation makes the bearer or container of another."""
     return atom.variables[0] if atom.predicate == "Holding" else atom.variables[1]
 
