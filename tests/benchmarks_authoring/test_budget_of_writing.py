@@ -114,8 +114,8 @@ def test_the_command_says_that_the_budget_is_used_up(tmp_path: Path) -> None:
         model = ("-m", "openai/writer", "-M", f"base_url={server.url}/v1", "-M", "max_tokens=20", "-M", "concurrency=1")
         done = formalimg("items", "write", "knolling", *model, "--per-level", "1", "--out", "out", "--budget", "1")
         assert (done.code, len(server.requests)) == (130, 4), done.err
-    assert "with a larger budget goes on: this one is used up" in done.err
-    assert "4 calls did not report what they used: the cost is estimated from what was sent" in done.err
+    assert "the budget is used up" in done.err
+    assert "4 calls did not report their usage: the cost is estimated from what was sent" in done.err
     assert "cost: $1.0000" in done.out
     assert json.loads((tmp_path / "out" / "writing.json").read_text())["cost"] == 1
     done = formalimg(

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from formalimg.benchmarks import registry
 from formalimg.benchmarks.cfworld.diagnosis import Diagnosis, diagnose, diagnosis_text
 from formalimg.benchmarks.registry import suite, suite_names
-from formalimg.cli.cf_world import diagnose_command
+from formalimg.cli.group_studies import diagnose_command
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.study_tables import StudyName, find_study
 from formalimg.runs.reader import open_run

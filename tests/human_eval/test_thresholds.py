@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from formalimg.benchmarks.cfworld.calibration import GateCalibration, calibrate_gate, calibration_text
-from formalimg.cli.cf_world import calibrate_command
+from formalimg.cli.group_studies import calibrate_command
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rating_files import Rating, RatingsError, load_label_file
 from formalimg.human_eval.agreement.thresholds import (

@@ -61,7 +61,7 @@ def test_a_budget_stops_the_command_which_goes_on_with_a_larger_one(tmp_path: Pa
     with KnowingServer(knolling(200, levels=[1]), latency=0.1) as server:
         done = formalimg("run", *_asked(server), "--budget", "6")
         assert (done.code, "Traceback" in done.err) == (130, False)
-        assert "with a larger budget goes on: this one is used up" in done.err
+        assert "the budget is used up" in done.err
         assert str(run.relative_to(tmp_path)) in done.err
         assert _cost(run) == _paid(server)
         assert 6 <= _cost(run) <= 6 + 4 * AN_ANSWER, "what was on its way is still taken in"

@@ -193,8 +193,7 @@ def test_what_is_counted_by_an_upper_estimate_is_said(tmp_path: Path) -> None:
         asked = len(server.requests)
     assert cost_in(tmp_path / "run") == asked * PRICE == 2
     assert (
-        f"{asked} calls did not report what they used: the cost is estimated from what was sent and what came back"
-        in done.err
+        f"{asked} calls did not report their usage: the cost is estimated from what was sent and received" in done.err
     )
 
 

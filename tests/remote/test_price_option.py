@@ -40,7 +40,7 @@ def test_a_budget_is_kept_with_the_price_that_was_given(tmp_path: Path) -> None:
         wrong = formalimg("judge", "paid", *judge, *BUDGET, *price)
         assert (wrong.code, "cannot read the price" in wrong.err) == (2, True), "nobody takes a dollar for a token"
         done = formalimg("judge", "paid", *judge, "-J", "cache=off", *BUDGET, "--price", "judge=900000/900000")
-        assert (done.code, "this one is used up" in done.err) == (130, True), done.err
+        assert (done.code, "the budget is used up" in done.err) == (130, True), done.err
     cost, unpriced = _costs(tmp_path / "paid")
     assert cost >= 5
     assert unpriced == 0
@@ -57,7 +57,7 @@ def test_a_dry_run_says_what_is_counted_as_free(tmp_path: Path) -> None:
     assert "images to make        10  about $0.40\n" in done.out
     assert "counted as free" not in done.out
     elsewhere = [word.replace("127.0.0.1:9", "nowhere.invalid") for word in words]
-    assert formalimg(*elsewhere).out.count("at a price that is not known; give it with --price") == 2
+    assert formalimg(*elsewhere).out.count("at an unknown price; give it with --price") == 2
 
 
 def test_the_line_that_the_error_says_can_be_typed(tmp_path: Path) -> None:

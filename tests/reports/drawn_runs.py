@@ -21,6 +21,7 @@ from formalimg.runs.queries import ImageOutcome
 from formalimg.runs.reader import Judged
 from formalimg.scenes.scene import Scene
 from formalimg.types import Item, Part, Unscored, Verdict
+from tests.support.values import not_none
 
 Fates: TypeAlias = Mapping[int, Sequence[bool | UnscoredReason]]
 """For each level what became of its items."""
@@ -155,8 +156,7 @@ def _judged(
     size: int,
     dice: random.Random,
 ) -> Judged:
-    assert item.spec.witness is not None
-    scene = item.spec.witness
+    scene = not_none(item.spec.witness)
     while not right and formalimg.verify(item.spec.formula, scene):
         scene = perturbed(scene, dice)
     verdict: Verdict | Unscored

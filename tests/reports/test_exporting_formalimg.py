@@ -28,6 +28,7 @@ from formalimg.types import Item, Part, Setting, Unscored, Verdict
 from tests.models_builtin.test_planner import Scripted
 from tests.support.command import formalimg
 from tests.support.models import Speckles, speckled
+from tests.support.values import not_none
 
 ITEMS = [item for item in load("knolling") if int(item.id) % 200 in (3, 4)][:8]
 FLAT = layout_png(Scene.of([]))  # a white canvas
@@ -37,12 +38,11 @@ def _painted(request: ImageRequest) -> ImageResult:
     """The witness, of some items without its first object; one is refused, one is flat."""
     number = [item.id for item in ITEMS].index(request.item)
     witness = ITEMS[number].spec.witness
-    assert witness is not None
     if number == 1:
         return Refused("not this one")
     if number == 2:
         return Generated(FLAT)
-    return Generated(layout_png(Scene.of(witness.objects[number % 2 + request.sample :])))
+    return Generated(layout_png(Scene.of(not_none(witness).objects[number % 2 + request.sample :])))
 
 
 def _run(folder: Path, *, samples: int = 1) -> StoredRun:

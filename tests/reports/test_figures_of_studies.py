@@ -22,7 +22,7 @@ from formalimg.benchmarks.cfworld.score_studies import study_human_scores
 from formalimg.benchmarks.conceptmix.captions.files import CategoryCounts
 from formalimg.benchmarks.conceptmix.captions.study import CaptionStudy, study_captions
 from formalimg.benchmarks.conceptmix.spec import Category
-from formalimg.cli.cf_world import calibrate_command
+from formalimg.cli.group_studies import calibrate_command
 from formalimg.human_eval.agreement.boxes import BoxCorrection, study_boxes
 from formalimg.human_eval.agreement.judge_agreement import compare_judges
 from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY
@@ -42,6 +42,7 @@ from tests.human_eval.concept_runs import PlannedJudge, concept_item, concept_ru
 from tests.human_eval.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.voted_runs import ITEMS, JUDGED, voted_runs
 from tests.reports.figures_read import SVG, TAGS, axis, figures, marks, parsed, place, words
+from tests.support.values import not_none
 
 HOSTILE = '<script>alert(1)</script> "x" \x00 ]]>'
 RATERS = ("ann", "bob", HOSTILE)
@@ -84,17 +85,17 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> HumanScoreStudy:
 
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory: pytest.TempPathFactory) -> tuple[GateCalibration, list[LabelledScore]]:
-    known = [LabelledScore(score, score > 0.4) for score in (0.2, 0.35, 0.45, 0.5, 0.8, 0.9)]
-    known[1], known[4] = LabelledScore(0.35, True), LabelledScore(0.8, False)
-    items = [scored_item(f"g{number}-l1") for number in range(len(known))]
-    scores = {item.id: [image.score] for item, image in zip(items, known, strict=True)}
+    counted = [LabelledScore(score, score > 0.4) for score in (0.2, 0.35, 0.45, 0.5, 0.8, 0.9)]
+    counted[1], counted[4] = LabelledScore(0.35, True), LabelledScore(0.8, False)
+    items = [scored_item(f"g{number}-l1") for number in range(len(counted))]
+    scores = {item.id: [image.score] for item, image in zip(items, counted, strict=True)}
     folder = scored_run(tmp_path_factory.mktemp("gate") / "run", items, scores)
     labels = [
         Rating("run", item.id, 0, None, "ann", float(image.recognisable), 0)
-        for item, image in zip(items, known, strict=True)
+        for item, image in zip(items, counted, strict=True)
     ]
     with closing(open_run(folder)) as run:
-        return calibrate_gate(labels, [run]), known
+        return calibrate_gate(labels, [run]), counted
 
 
 def drawn(study: VoteStudy | HumanScoreStudy | GateCalibration | CaptionStudy) -> dict[str, Figure]:
@@ -139,14 +140,13 @@ def test_a_single_run_has_both_correlations_named(tmp_path: Path) -> None:
 
 
 def test_the_shade_spans_from_person_to_person(people: VoteStudy) -> None:
-    assert people.whole is not None
     drawing = drawn(people)["conceptmix-people-whole-rates"]
     zero, hundred = axis(drawing, "y", anchor="end")
     shade = next(one for one in parsed(drawing).iter(f"{SVG}path") if one.get("fill-opacity"))
     heights = [(zero - 2.4 - float(y)) / (zero - hundred) for y in re.findall(r" ([\d.]+)", shade.attrib["d"])]
-    run = people.whole.scores[0].run
+    run = not_none(people.whole).scores[0].run
     own = {
-        level: [one.rate.value for one in people.whole.by_rater if (one.run, one.level) == (run, level)]
+        level: [one.rate.value for one in not_none(people.whole).by_rater if (one.run, one.level) == (run, level)]
         for level in (1, 2, 3)
     }
     most = [max(value for value in own[level] if value is not None) for level in (1, 2, 3)]
@@ -169,9 +169,8 @@ def test_where_people_take_turns_the_shade_spans_from_answer_to_answer(tmp_path:
         votes += [Vote("one", item.id, 0, None, second, number % 2 == 0, 0)]
     with closing(open_run(folder)) as run:
         study = study_votes(votes, [run])
-    assert study.whole is not None
-    assert {one.rater for one in study.whole.by_turn} == {"answer 1", "answer 2"}
-    overall = {one.rater: one.rate.value for one in study.whole.by_turn if one.level is None}
+    assert {one.rater for one in not_none(study.whole).by_turn} == {"answer 1", "answer 2"}
+    overall = {one.rater: one.rate.value for one in not_none(study.whole).by_turn if one.level is None}
     assert overall == {"answer 1": 5 / 6, "answer 2": 3 / 6}
     drawing = drawn(study)["conceptmix-people-whole-rates"]
     zero, hundred = axis(drawing, "y", anchor="end")
@@ -207,13 +206,12 @@ def test_many_raters_have_names_that_do_not_lie_on_each_other(tmp_path: Path) ->
 
 
 def test_runs_stand_where_people_and_judge_put_them(people: VoteStudy) -> None:
-    assert people.questions is not None
     drawing = drawn(people)["conceptmix-people-questions-runs"]
     left, right = axis(drawing, "x", anchor="middle")
     zero, hundred = axis(drawing, "y", anchor="end")
     spots = {title: mark for title, mark in marks(drawing).items() if title.startswith("all levels")}
     assert len(spots) == 3
-    for score in (one for one in people.questions.scores if one.level is None):
+    for score in (one for one in not_none(people.questions).scores if one.level is None):
         said, judged = score.human_of_both.value, score.judge_of_both.value
         assert said is not None
         assert judged is not None
@@ -224,12 +222,11 @@ def test_runs_stand_where_people_and_judge_put_them(people: VoteStudy) -> None:
 
 
 def test_pairs_are_those_of_the_study(people: VoteStudy) -> None:
-    assert people.all_questions is not None
     labels = figures(drawn(people)["conceptmix-people-all-questions-pairs"])
     shown = {name: name.replace("\x00", "·") for name in (*RATERS, MAJORITY, JUDGE)}
     assert labels == {
         f"{shown[one]}, {shown[other]}": f"{found.value:.2f}"
-        for one, row in people.all_questions.matrix.items()
+        for one, row in not_none(people.all_questions).matrix.items()
         for other, found in row.items()
         if one != other
     }
@@ -260,8 +257,7 @@ def test_counts_have_an_axis_of_whole_numbers_that_they_nearly_fill(most: int) -
 
 
 def test_differences_of_scores_are_those_of_the_study(scores: HumanScoreStudy) -> None:
-    assert scores.questions is not None
-    gap = scores.questions.overall
+    gap = not_none(scores.questions).overall
     found = drawn(scores)
     drawing = found["cf-world-people-differences"]
     labels = figures(drawing)
@@ -277,7 +273,7 @@ def test_differences_of_scores_are_those_of_the_study(scores: HumanScoreStudy) -
     assert high == pytest.approx([high[0]] * len(high), rel=0.01)
     assert figures(found["cf-world-people-levels"]) == {
         f"{who}, L{level}": f"{value:.3f}"
-        for level, part in scores.questions.by_level.items()
+        for level, part in not_none(scores.questions).by_level.items()
         for who, value in (("people", part.human), ("judge", part.judge))
     }
     assert figures(found["cf-world-people-dimensions"])["judge, logic"] == f"{scores.by_dimension['logic'].judge:.3f}"
@@ -288,15 +284,14 @@ def test_differences_of_scores_are_those_of_the_study(scores: HumanScoreStudy) -
 def test_the_gate_is_drawn_in_steps_that_are_right_at_every_threshold(
     gate: tuple[GateCalibration, list[LabelledScore]], measure: str
 ) -> None:
-    study, known = gate
+    study, counted = gate
     drawing = drawn(study)["cf-world-gate"]
     name = "accuracy" if measure == "accuracy" else "F1"
     labels = figures(drawing)
     assert {at.threshold: labels[f"{name} at {at.threshold:g}"] for at in study.table} == {
         at.threshold: f"{getattr(at, measure):.3f}" for at in study.table
     }
-    assert study.best is not None
-    assert labels[f"best accuracy: {study.best.value:.2f}"] == f"{study.best.value:g}"
+    assert labels[f"best accuracy: {not_none(study.best).value:.2f}"] == f"{not_none(study.best).value:g}"
     zero, hundred = axis(drawing, "y", anchor="end")
     color = "#1d5ba6" if measure == "accuracy" else "#ad4c22"
     line = next(
@@ -307,7 +302,7 @@ def test_the_gate_is_drawn_in_steps_that_are_right_at_every_threshold(
     for threshold in (0.013, 0.21, 0.333, 0.36, 0.444, 0.51, 0.77, 0.953):
         x = left + (right - left) * threshold
         (y,) = {y for (start, y), (end, other) in pairwise(path) if start < x < end and y == other}
-        expected = getattr(at_thresholds(known, [threshold])[0], measure)
+        expected = getattr(at_thresholds(counted, [threshold])[0], measure)
         assert (zero - 2.4 - y) / (zero - hundred) == pytest.approx(expected, abs=0.002)
 
 

@@ -21,6 +21,7 @@ from formalimg.runs.reader import Judged
 from formalimg.types import Part, Verdict
 from tests.reports.drawn_runs import DrawnRun, Fates, outcome_of, plain_run
 from tests.stats.test_published_tables import TABLE_1, TABLE_3
+from tests.support.values import not_none
 
 HALF: Fates = {level: [True, False] for level in range(1, 11)}
 
@@ -135,9 +136,8 @@ def test_changes_by_a_layout_are_signed_differences_to_the_plain_run_of_the_same
     assert texts[:4] == ["a, text-layout", "−25.0", "0.0", "+50.0"]
     assert texts[11:13] == ["+2.5", "0"]  # the mean over ten levels; both hold 0.5 everywhere
     paired = number_in(table, row, 13)
-    assert paired is not None
-    assert paired.value == pytest.approx((1 - 1) / 22)
-    assert paired.interval is not None
+    assert not_none(paired).value == pytest.approx((1 - 1) / 22)
+    assert not_none(paired).interval is not None
 
 
 def test_published_changes_are_those_printed_in_table_3() -> None:

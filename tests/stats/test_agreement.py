@@ -15,6 +15,7 @@ from formalimg.errors import FormalimgError
 from formalimg.stats.agreement import consistency, consistency_matrix, majority, mean_consistency
 from formalimg.stats.correlation import pearson, within_level_correlation
 from formalimg.stats.intervals import clopper_pearson
+from tests.support.values import not_none
 
 ANSWERS = st.sampled_from([True, False, None])
 PAIRS = st.lists(st.tuples(ANSWERS, ANSWERS), max_size=40)
@@ -43,8 +44,7 @@ def test_consistency_by_hand() -> None:
 )
 def test_known_kappas(table: tuple[int, int, int, int], kappa: float) -> None:
     found = consistency(_table(*table)).kappa
-    assert found is not None
-    assert round(found, 4) == kappa
+    assert round(not_none(found), 4) == kappa
 
 
 def test_without_anything_to_compare_there_is_no_figure() -> None:
@@ -79,13 +79,10 @@ def test_questions_about_one_image_are_not_independent() -> None:
     pairs = [pair for pair in _table(30, 10, 0, 0) for _ in range(5)]
     items = [name for name in range(40) for _ in range(5)]
     often, naive = consistency(pairs, items=items), consistency(pairs)
-    assert once.interval is not None
-    assert naive.interval is not None
-    assert often.interval is not None
     assert often.value == once.value == 0.75
-    width = often.interval.high - often.interval.low
-    assert width == pytest.approx(once.interval.high - once.interval.low, abs=0.01)
-    assert width > 1.8 * (naive.interval.high - naive.interval.low)
+    width = not_none(often.interval).high - not_none(often.interval).low
+    assert width == pytest.approx(not_none(once.interval).high - not_none(once.interval).low, abs=0.01)
+    assert width > 1.8 * (not_none(naive.interval).high - not_none(naive.interval).low)
 
 
 @given(st.lists(st.booleans(), max_size=9))
@@ -128,10 +125,10 @@ def test_a_matrix_knows_which_cases_belong_together() -> None:
     matrix = consistency_matrix(raters, items=items, confidence=0.8)
     cases = {case for answers in raters.values() for case in answers}
     for one, other in combinations(raters, 2):
-        known = [(raters[one].get(case), raters[other].get(case), items[case]) for case in sorted(cases)]
-        alone = consistency([it[:2] for it in known], items=[it[2] for it in known], confidence=0.8)
+        counted = [(raters[one].get(case), raters[other].get(case), items[case]) for case in sorted(cases)]
+        alone = consistency([it[:2] for it in counted], items=[it[2] for it in counted], confidence=0.8)
         assert matrix[one][other] == matrix[other][one] == alone
-        assert alone.interval != consistency([it[:2] for it in known], confidence=0.8).interval
+        assert alone.interval != consistency([it[:2] for it in counted], confidence=0.8).interval
 
 
 def test_pearson_by_hand() -> None:
@@ -174,8 +171,7 @@ def test_fishers_interval_holds_the_true_correlation_as_often_as_it_says() -> No
             common = chance.gauss(0, 1)
             pairs.append((common + chance.gauss(0, 0.5), common + chance.gauss(0, 0.5)))  # r = 1 / 1.25
         interval = pearson(pairs).interval
-        assert interval is not None
-        held.append(interval.low <= 0.8 <= interval.high)
+        held.append(not_none(interval).low <= 0.8 <= not_none(interval).high)
     assert 0.93 < mean(held) < 0.97
 
 
@@ -186,19 +182,18 @@ def test_kappa_has_an_interval_that_holds_for_few_and_for_rare() -> None:
         yes = 0.9 * rate + 0.2 * (1 - rate)
         by_chance = rate * yes + (1 - rate) * (1 - yes)
         truth = (0.9 * rate + 0.8 * (1 - rate) - by_chance) / (1 - by_chance)
-        held, known = 0, 0
+        held, counted = 0, 0
         for _ in range(120):
             shown = [chance.random() < rate for _ in range(n)]
             interval = consistency([(it, chance.random() < (0.9 if it else 0.2)) for it in shown]).kappa_interval
             if interval is not None:
-                known += 1
+                counted += 1
                 held += interval.low <= truth <= interval.high
-        assert known > 100
-        assert 0.93 * known <= held
+        assert counted > 100
+        assert 0.93 * counted <= held
     same = consistency(_table(10, 0, 0, 10)).kappa_interval
-    assert same is not None
-    assert 0.3 < same.low < 0.9
-    assert same.high == 1
+    assert 0.3 < not_none(same).low < 0.9
+    assert not_none(same).high == 1
     assert consistency(_table(2, 0, 0, 1)).kappa_interval is None
 
 
@@ -209,9 +204,8 @@ def test_images_of_one_item_widen_the_interval_of_kappa() -> None:
     ).kappa_interval
     naive = consistency([pair for pair in _table(15, 5, 5, 15) for _ in range(4)]).kappa_interval
     assert once is not None
-    assert naive is not None
     assert often == pytest.approx(once)
-    assert naive.high - naive.low < 0.6 * (once.high - once.low)
+    assert not_none(naive).high - not_none(naive).low < 0.6 * (once.high - once.low)
 
 
 @pytest.mark.parametrize("right", [0.9, 0.99])
@@ -224,9 +218,8 @@ def test_the_mean_of_pairs_has_an_interval(right: float) -> None:
             who: {image: (chance.random() < right) == it for image, it in enumerate(shown)} for who in ("a", "b", "c")
         }
         found = mean_consistency(consistency_matrix(answers), answers, answers=answers)
-        assert found.value is not None
         assert found.interval is not None
-        assert found.interval.low <= found.value <= found.interval.high
+        assert found.interval.low <= not_none(found.value) <= found.interval.high
         held += found.interval.low <= right**2 + (1 - right) ** 2 <= found.interval.high
     assert held / 120 >= 0.93
 
@@ -255,13 +248,11 @@ def test_who_knows_only_the_level_does_not_agree_within_levels() -> None:
         ]
         between.append(correlation(*zip(*means, strict=True)))
         found = within_level_correlation(pairs, levels)
-        assert found.interval is not None
-        held += found.interval.low <= 0 <= found.interval.high
+        held += not_none(found.interval).low <= 0 <= not_none(found.interval).high
     assert mean(between) > 0.9
     assert held >= 0.93 * 60
     seeing = within_level_correlation(*_levels_known(chance, 20, 0.6))
-    assert seeing.interval is not None
-    assert seeing.interval.low > 0.2
+    assert not_none(seeing.interval).low > 0.2
 
 
 def test_agreement_within_levels_by_hand() -> None:
@@ -280,9 +271,8 @@ def test_agreement_within_levels_by_hand() -> None:
 def test_perfect_agreement_within_levels_is_not_certain() -> None:
     same = within_level_correlation([(float(n % 2), float(n % 2)) for n in range(20)], [n // 10 for n in range(20)])
     assert same.value == pytest.approx(1)
-    assert same.interval is not None
-    assert 0.3 < same.interval.low < 0.95
-    assert same.interval.high == 1
+    assert 0.3 < not_none(same.interval).low < 0.95
+    assert not_none(same.interval).high == 1
 
 
 def test_images_of_one_item_widen_the_interval_within_levels() -> None:
@@ -293,5 +283,4 @@ def test_images_of_one_item_widen_the_interval_within_levels() -> None:
         [level for level in levels for _ in range(4)],
         items=[n // 4 for n in range(240)],
     ).interval
-    assert once is not None
-    assert four == pytest.approx(once)
+    assert four == pytest.approx(not_none(once))

@@ -11,6 +11,7 @@ import pytest
 from formalimg.stats.comparison import PairedDifference, with_missing
 from formalimg.stats.corrected_difference import LabelledImage, PairedItem, estimate_corrected_difference, pair_labelled
 from formalimg.stats.intervals import student_p, student_quantile
+from tests.support.values import not_none
 
 
 @pytest.mark.parametrize("freedom", [1, 2.5, 10, 300])
@@ -32,8 +33,7 @@ def test_no_difference_but_for_rounding_is_none() -> None:
     """As many wins as losses, in a sum that is not exactly 0."""
     values = [-1.0] * 7 + [0.0] * 25 + [1.0] * 7
     found = estimate_corrected_difference([PairedItem(1, 0.0, value + 1e-15, 0.0) for value in values])
-    assert found is not None
-    assert found.p == pytest.approx(1.0)
+    assert not_none(found).p == pytest.approx(1.0)
 
 
 def test_with_all_labels_it_is_the_difference_by_people_whatever_the_judge_says() -> None:
@@ -55,30 +55,25 @@ def test_a_judge_that_always_agrees_makes_few_labels_enough() -> None:
     seeing, alone = estimate_corrected_difference(items), estimate_corrected_difference(blind)
     assert seeing is not None
     assert alone is not None
-    assert seeing.error is not None
-    assert alone.error is not None
     assert seeing.estimate == pytest.approx(fmean(true))
     assert alone.estimate == pytest.approx(fmean(true[:30]))
-    assert seeing.error.value < 0.6 * alone.error.value
+    assert not_none(seeing.error).value < 0.6 * not_none(alone.error).value
 
 
 def test_levels_count_alike_however_many_of_their_items_are_labelled() -> None:
     items = [PairedItem(1, 0.0, 1.0, 0.0, 0.5)] * 10 + [PairedItem(1, 0.0)] * 10
     items += [PairedItem(2, 0.0, 0.0, 0.0, 1.0)] * 60
     found = estimate_corrected_difference(items, (1, 2))
-    assert found is not None
-    assert found.estimate == pytest.approx(0.5)
+    assert not_none(found).estimate == pytest.approx(0.5)
     pooled = estimate_corrected_difference(items)
-    assert pooled is not None
-    assert pooled.estimate == pytest.approx(0.25), "20 of 80 items are of the first level"
+    assert not_none(pooled).estimate == pytest.approx(0.25), "20 of 80 items are of the first level"
 
 
 def test_items_that_were_rarely_drawn_count_for_those_that_were_not() -> None:
     often = [PairedItem(1, 0.0, 1.0, 0.0, 1.0)] * 20
     rarely = [PairedItem(1, 0.0, -1.0, 0.0, 0.25)] * 5 + [PairedItem(1, 0.0)] * 15
     found = estimate_corrected_difference(often + rarely)
-    assert found is not None
-    assert found.estimate == pytest.approx(0.0)
+    assert not_none(found).estimate == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize("of_first", [0, 1])
@@ -102,16 +97,14 @@ def test_labels_of_what_has_a_verdict_make_no_winner_of_what_has_none(of_first: 
             if (value := values[of_first]) is not None:
                 counted[of_first][item] = [LabelledImage(1, value, value, is_assumed=True)]
         found = estimate_corrected_difference([*pair_labelled(*counted).values()])
-        assert found is not None
-        return found
+        return not_none(found)
 
     plain, worst, best = compared(None, None), compared(0.0, 1.0), compared(1.0, 0.0)
     assert plain.p is not None
     assert plain.p < 0.001, "on what is scored"
     found = with_missing(plain, worst, best, is_within=True)
     assert found.p == 1.0
-    assert found.interval is not None
-    assert found.interval.low <= 0 <= found.interval.high
+    assert not_none(found.interval).low <= 0 <= not_none(found.interval).high
 
 
 def test_an_assumed_image_counts_for_itself_and_labels_for_the_other_images_of_their_item() -> None:
@@ -131,8 +124,7 @@ def test_answers_that_are_labelled_more_often_do_not_count_more() -> None:
         one[str(n)] = [passing, failing]
         other[str(n)] = [LabelledImage(1, 0.0, 0.0)]
     found = estimate_corrected_difference([*pair_labelled(one, other, by_item=False).values()])
-    assert found is not None
-    assert found.estimate == pytest.approx((1 / 4 + 3 / 4) / 2, abs=0.03)
+    assert not_none(found).estimate == pytest.approx((1 / 4 + 3 / 4) / 2, abs=0.03)
 
 
 def test_items_of_assumed_images_are_drawn_where_those_of_the_other_run_are() -> None:
@@ -163,9 +155,7 @@ def test_intervals_cover_people_also_where_the_judge_favours_one_model() -> None
             items.append(PairedItem(level, judge, people if n < 80 else None, judge, 80 / 300))
         found = estimate_corrected_difference(items, range(1, 11))
         assert found is not None
-        assert found.interval is not None
-        assert found.p is not None
-        covered += found.interval.low <= 0 <= found.interval.high
-        alarms += found.p <= 0.05
+        covered += not_none(found.interval).low <= 0 <= not_none(found.interval).high
+        alarms += not_none(found.p) <= 0.05
     assert covered / rounds >= 0.93
     assert alarms / rounds <= 0.07

@@ -15,6 +15,7 @@ from formalimg.stats.permutation import sign_flip_test
 from formalimg.stats.summary import generalizability, summarize
 from tests.stats.observing import simulated
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 TRIALS = tries(100, 200)
 
@@ -30,8 +31,7 @@ def test_of_levels_with_several_images_per_item(alike: float, rate: float, items
     for _ in range(TRIALS):
         rates = summarize(simulated([rate], items, samples, alike, chance), bands={}, epsilon=None, resamples=40)
         interval, naive = rates.levels[1].interval, clopper_pearson(rates.overall.passed, rates.overall.scored)
-        assert interval is not None
-        clustered += interval.low <= rate <= interval.high
+        clustered += not_none(interval).low <= rate <= not_none(interval).high
         plain += naive.low <= rate <= naive.high
     assert clustered >= LEAST * TRIALS
     if alike == 1:
@@ -54,12 +54,9 @@ def test_of_bands_and_g(rates: list[float], items: int, samples: int, alike: flo
         seen = simulated(rates, items, samples, alike, chance)
         summary = summarize(seen, bands={"all": [1, 2, 3, 4]}, epsilon=0.7, resamples=400)
         band, found = summary.bands["all"].interval, summary.generalizability
-        assert band is not None
         assert found is not None
-        assert found.low is not None
-        assert found.high is not None
-        covered_means += band.low <= mean <= band.high
-        covered_levels += found.low <= held <= found.high
+        covered_means += not_none(band).low <= mean <= not_none(band).high
+        covered_levels += not_none(found.low) <= held <= not_none(found.high)
     assert covered_means >= LEAST * TRIALS
     assert covered_levels >= LEAST * TRIALS
 
@@ -78,8 +75,7 @@ def test_of_bands_of_few_items(rates: list[float], items: list[int], samples: in
             for one in simulated([rate], items[level % len(items)], samples, alike, chance)
         ]
         interval = summarize(seen, bands={"all": range(1, len(rates) + 1)}, epsilon=None).bands["all"].interval
-        assert interval is not None
-        covered += interval.low <= sum(rates) / len(rates) <= interval.high
+        covered += not_none(interval).low <= sum(rates) / len(rates) <= not_none(interval).high
     assert covered >= LEAST * TRIALS
 
 
@@ -94,9 +90,7 @@ def test_of_g_wherever_the_rates_lie(rates: list[float], items: int, samples: in
     for _ in range(TRIALS // 2):
         found = summarize(simulated(rates, items, samples, alike, chance), bands={}, epsilon=0.7).generalizability
         assert found is not None
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low <= truth <= found.high
+        covered += not_none(found.low) <= truth <= not_none(found.high)
     assert covered >= LEAST * TRIALS // 2
 
 
@@ -112,10 +106,8 @@ def test_of_differences_between_runs(one: float, other: float) -> None:
             for values, rate in ((hardness, one), (mixed, other))
         )
         found = compare_paired(first, second)
-        assert found.interval is not None
-        assert found.p is not None
-        covered += found.interval.low <= one - other <= found.interval.high
-        rejected += found.p <= 0.05
+        covered += not_none(found.interval).low <= one - other <= not_none(found.interval).high
+        rejected += not_none(found.p) <= 0.05
     assert covered >= LEAST * TRIALS
     if one == other:
         assert rejected <= 0.09 * TRIALS
@@ -137,10 +129,8 @@ def test_of_differences_that_are_many_and_small_or_few_and_large() -> None:
             for share in shares
         )
         found = compare_paired(first, second)
-        assert found.interval is not None
-        assert found.p is not None
-        covered += found.interval.low <= 0 <= found.interval.high
-        rejected += found.p <= 0.05
+        covered += not_none(found.interval).low <= 0 <= not_none(found.interval).high
+        rejected += not_none(found.p) <= 0.05
         by_signs += sign_flip_test([1.0] * found.wins + [-1.0] * found.losses) <= 0.05
     assert covered >= LEAST * TRIALS
     assert rejected <= 0.09 * TRIALS

@@ -7,13 +7,16 @@ from math import asin, atanh, pi, sqrt, tanh
 from statistics import correlation, mean
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as some
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.correlation import pearson
 from formalimg.stats.intervals import student_quantile
-from formalimg.stats.ranking import kendall, rank_agreement, spearman
+from formalimg.stats.ranking import kendall, rank_agreement, rank_correlations, spearman
+from tests.support.sizes import tries
+from tests.support.values import not_none
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=15)
 
@@ -53,15 +56,13 @@ def test_spearman_is_pearson_of_ranks_and_knows_only_order(pairs: list[tuple[int
     if min(len(set(one)), len(set(other))) == 1:
         assert found.value is None
         return
-    assert found.value is not None
-    assert found.value == pytest.approx(correlation(_ranks(one), _ranks(other)), abs=1e-12)
+    assert not_none(found.value) == pytest.approx(correlation(_ranks(one), _ranks(other)), abs=1e-12)
     assert spearman([(first**3 / 7, second) for first, second in pairs]) == found
     turned = spearman([(first, -second) for first, second in pairs]).value
-    assert turned == pytest.approx(-found.value, abs=1e-12)
+    assert turned == pytest.approx(-not_none(found.value), abs=1e-12)
     wider = pearson(list(zip(_ranks(one), _ranks(other), strict=True))).interval
     if found.interval is not None:
-        assert wider is not None
-        assert found.interval.high - found.interval.low >= wider.high - wider.low
+        assert found.interval.high - found.interval.low >= not_none(wider).high - not_none(wider).low
 
 
 def test_the_interval_holds_the_true_rank_correlation_as_often_as_it_says() -> None:
@@ -71,8 +72,7 @@ def test_the_interval_holds_the_true_rank_correlation_as_often_as_it_says() -> N
     for _ in range(1000):
         common = [chance.gauss(0, 1) for _ in range(20)]
         interval = spearman([(it + chance.gauss(0, 0.5), it + chance.gauss(0, 0.5)) for it in common]).interval
-        assert interval is not None
-        held.append(interval.low <= truth <= interval.high)
+        held.append(not_none(interval).low <= truth <= not_none(interval).high)
     assert 0.925 < mean(held) < 0.975
 
 
@@ -93,8 +93,7 @@ def test_models_are_ranked_level_by_level() -> None:
     assert found.mean == pytest.approx(0.9)
     assert (found.levels, found.left_out) == (2, 2)
     assert rank_agreement({}) == ({}, None, 0, 0, None)
-    assert found.interval is not None
-    assert found.interval.low < 0 < 0.9 < found.interval.high  # four models tell little
+    assert not_none(found.interval).low < 0 < 0.9 < not_none(found.interval).high  # four models tell little
 
 
 def test_the_mean_over_levels_has_the_interval_of_one_level() -> None:
@@ -128,3 +127,78 @@ def expected_interval(value: float, without: list[float]) -> tuple[float, float]
     error = sqrt((count - 1) / count * sum((one - middle) ** 2 for one in scale[1:]))
     reach = student_quantile(0.95, count - 1) * error
     return tanh(scale[0] - reach), tanh(scale[0] + reach)
+
+
+def by_definition(pairs: list[tuple[float, float]]) -> float | None:
+    """Tau-b pair by pair."""
+    excess = untied = other_untied = 0
+    for place, (one, other) in enumerate(pairs):
+        for second, second_other in pairs[:place]:
+            sign = (one > second) - (one < second)
+            other_sign = (other > second_other) - (other < second_other)
+            excess += sign * other_sign
+            untied += sign != 0
+            other_untied += other_sign != 0
+    return excess / sqrt(untied * other_untied) if untied and other_untied else None
+
+
+@given(some.lists(some.tuples(some.integers(0, 4), some.integers(0, 4)), max_size=25))
+@settings(max_examples=tries(30, 1000), deadline=None)
+def test_tau_is_that_of_the_definition_with_ties(pairs: list[tuple[float, float]]) -> None:
+    expected = by_definition(pairs)
+    found = kendall(pairs).value
+    assert found == (None if expected is None or len(pairs) < 3 else pytest.approx(expected))
+
+
+def test_the_same_order_is_one_and_the_opposite_minus_one() -> None:
+    assert kendall([(1, 2), (2, 5), (3, 9)]).value == 1
+    assert kendall([(1, 9), (2, 5), (3, 2)]).value == -1
+    assert kendall([(1, 9), (1, 5), (1, 7)]).value is None
+
+
+def test_missing_scores_are_left_out_and_counted() -> None:
+    pairs = [(number / 20, (number * 7 % 20) / 20) for number in range(20)]
+    found = rank_correlations([*pairs, (None, 1.0), (1.0, None)], items=range(22))
+    assert found.spearman.value == pytest.approx(spearman(pairs).value)
+    assert found.kendall.value == pytest.approx(by_definition(pairs))
+    assert (found.kendall.n, found.kendall.left_out, found.spearman.left_out) == (20, 2, 2)
+    assert rank_correlations(pairs[:3], items=range(3)).kendall.interval is None
+    with pytest.raises(FormalimgError, match="numbers only"):
+        rank_correlations([(float("nan"), 1.0)], items=[1])
+
+
+def test_images_of_one_item_are_not_taken_for_independent_ones() -> None:
+    """Five equal images of each item tell no more than one of each."""
+    draw = random.Random(3)
+    once = [(value := draw.random(), value + draw.gauss(0, 0.5)) for _ in range(60)]
+    single = rank_correlations(once, items=range(60))
+    five = rank_correlations([pair for pair in once for _ in range(5)], items=[n for n in range(60) for _ in range(5)])
+    width, other = (
+        found.high - found.low for found in (not_none(single.kendall.interval), not_none(five.kendall.interval))
+    )
+    assert other == pytest.approx(width, rel=0.1)
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
+    """Items share a part of both scores. The truth is taken from many items."""
+    draw = random.Random(7)
+
+    def sample(items: int) -> tuple[list[tuple[float, float]], list[int]]:
+        pairs, names = [], []
+        for item in range(items):
+            shared, other = draw.gauss(0, 1), draw.gauss(0, 1)
+            for _ in range(3):
+                value = shared + draw.gauss(0, 0.7)
+                pairs.append((value, 0.6 * value + 0.6 * other + draw.gauss(0, 0.5)))
+                names.append(item)
+        return pairs, names
+
+    large, _ = sample(1000)
+    truth = kendall(large[:3000]).value
+    rounds = tries(40, 400)
+    covered = 0
+    for _ in range(rounds):
+        pairs, names = sample(40)
+        interval = rank_correlations(pairs, items=names).kendall.interval
+        covered += not_none(interval).low <= not_none(truth) <= not_none(interval).high
+    assert covered / rounds >= 0.9

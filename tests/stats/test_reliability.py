@@ -16,6 +16,7 @@ from formalimg.errors import FormalimgError
 from formalimg.stats.agreement import complies
 from formalimg.stats.reliability import RatingScale, cronbach_alpha, krippendorff_alpha
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 OBSERVERS = (
     "123321412---",
@@ -61,8 +62,7 @@ def _by_pairs(units: Sequence[Sequence[int | None]], scale: RatingScale) -> floa
 @pytest.mark.parametrize(("scale", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
 def test_the_example_of_krippendorff(scale: RatingScale, alpha: float) -> None:
     found = krippendorff_alpha(TWELVE, scale)
-    assert found.value is not None
-    assert round(found.value, 3) == alpha
+    assert round(not_none(found.value), 3) == alpha
     assert (found.n, found.left_out) == (11, 1)
 
 
@@ -177,8 +177,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
             ("cronbach", cronbach_alpha(rows, resamples=200), 0.8),
             ("krippendorff", krippendorff_alpha(rows, "interval", resamples=200), 0.5),
         ):
-            assert found.interval is not None
-            held[name] += found.interval.low <= truth <= found.interval.high
+            held[name] += not_none(found.interval).low <= truth <= not_none(found.interval).high
     assert all(count / trials > 0.93 for count in held.values()), held
 
 
@@ -205,12 +204,9 @@ def test_objects_of_one_item_are_not_independent() -> None:
     once = krippendorff_alpha(rows, "interval")
     often = krippendorff_alpha([row for row in rows for _ in range(4)], "interval", items=[n // 4 for n in range(240)])
     naive = krippendorff_alpha([row for row in rows for _ in range(4)], "interval")
-    assert once.interval is not None
-    assert often.interval is not None
-    assert naive.interval is not None
-    width = once.interval.high - once.interval.low
-    assert often.interval.high - often.interval.low == pytest.approx(width, rel=0.05)
-    assert naive.interval.high - naive.interval.low < 0.6 * width
+    width = not_none(once.interval).high - not_none(once.interval).low
+    assert not_none(often.interval).high - not_none(often.interval).low == pytest.approx(width, rel=0.05)
+    assert not_none(naive.interval).high - not_none(naive.interval).low < 0.6 * width
     assert krippendorff_alpha(rows[::-1], "interval") == once
     assert cronbach_alpha(rows[::-1]) == cronbach_alpha(rows)
 

@@ -23,6 +23,7 @@ from formalimg.stats.sequential import (
 )
 from formalimg.stats.summary import generalizability
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 RATES = st.integers(1, 19).map(lambda twentieths: twentieths / 20)
 
@@ -134,11 +135,8 @@ def test_the_interval_of_g_covers_it(curve: str) -> None:
         test = AdaptiveTest(AdaptiveDesign(dict.fromkeys(rates, 100), 0.7))
         _climb(test, rates, draw)
         found = test.result().generalizability
-        assert found.low is not None
-        assert found.value is not None
-        assert found.high is not None
-        assert found.low <= found.value <= found.high
-        covered += found.low <= true <= found.high
+        assert not_none(found.low) <= not_none(found.value) <= not_none(found.high)
+        covered += not_none(found.low) <= true <= not_none(found.high)
     assert covered / runs >= 0.95 - 3 * (0.05 * 0.95 / runs) ** 0.5
 
 

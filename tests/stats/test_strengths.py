@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.stats.strengths import BradleyTerry, PairOutcome, bradley_terry
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 Result = Literal[1, 0, -1]
 
@@ -28,8 +29,7 @@ CITED = {
 
 
 def _strengths(found: BradleyTerry | None) -> dict[str, float]:
-    assert found is not None
-    return {it.model: it.strength for it in found.models}
+    return {it.model: it.strength for it in not_none(found).models}
 
 
 def test_published_strengths_of_journals() -> None:
@@ -105,10 +105,8 @@ def test_planted_strengths_lie_within_the_intervals_as_often_as_stated() -> None
     held = wrong_ranks = 0
     for _ in range(TRIALS):
         found = bradley_terry(_simulated(planted, 0.6, 30, 3, 0.0, chance))
-        assert found is not None
-        for it in found.models:
-            assert it.interval is not None
-            held += it.interval.low <= planted[it.model] <= it.interval.high
+        for it in not_none(found).models:
+            held += not_none(it.interval).low <= planted[it.model] <= not_none(it.interval).high
             wrong_ranks += not it.ranks.best <= 1 + list(planted).index(it.model) <= it.ranks.worst
     assert held >= LEAST * 4 * TRIALS
     assert wrong_ranks <= 0.05 * 4 * TRIALS
@@ -122,8 +120,7 @@ def test_raters_of_one_item_are_not_independent() -> None:
         outcomes = _simulated(planted, 0.6, 25, 8, 1.5, chance)
         for together in (True, False):
             found = bradley_terry(outcomes if together else [it._replace(item=None) for it in outcomes])
-            assert found is not None
-            covered = sum(it.interval.low <= 0 <= it.interval.high for it in found.models if it.interval)
+            covered = sum(it.interval.low <= 0 <= it.interval.high for it in not_none(found).models if it.interval)
             by_item, alone = (by_item + covered, alone) if together else (by_item, alone + covered)
     assert by_item >= LEAST * 3 * TRIALS
     assert alone < LEAST * 3 * TRIALS, "the simulation would not show a forgotten clustering"
@@ -164,6 +161,5 @@ def test_what_cannot_be_ranked() -> None:
     with pytest.raises(FormalimgError, match="compared with itself"):
         bradley_terry([PairOutcome("a", "a", 0)])
     only_wins = bradley_terry([PairOutcome("a", "b", 1, item) for item in range(20)])
-    assert only_wins is not None
-    assert only_wins.models[0].model == "a"
-    assert np.isfinite(only_wins.models[0].strength)
+    assert not_none(only_wins).models[0].model == "a"
+    assert np.isfinite(not_none(only_wins).models[0].strength)

@@ -184,7 +184,7 @@ CUP, FORK = SceneObject("cup", Box(100, 400, 300, 600), "red"), SceneObject("for
 
 
 @pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def scored_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     shown = {"1-none": [], "2-fork": [FORK], "3-both": [CUP, FORK]}
     for name, objects in shown.items():
@@ -202,8 +202,8 @@ def _tiles(page: str) -> list[str]:
     return [" ".join(re.sub(r"<[^>]+>", " ", head).split()) for head in heads]
 
 
-def test_the_first_screen_has_prompt_mean_and_scores_the_best_first(runs: Path) -> None:
-    site = visitor(runs)
+def test_the_first_screen_has_prompt_mean_and_scores_the_best_first(scored_runs: Path) -> None:
+    site = visitor(scored_runs)
     page = site.get("/run?run=mine").text
     assert f"<h1>{PROMPT}</h1>" in page
     assert "4 images: mean 0.44 of 3, 1 passed, 1 unscored, by builtin/icons" in page
@@ -214,19 +214,19 @@ def test_the_first_screen_has_prompt_mean_and_scores_the_best_first(runs: Path) 
     assert page.index("3-both.png") < page.index("Rates")
 
 
-def test_the_list_of_runs_has_prompts_and_means(runs: Path) -> None:
-    page = visitor(runs).get("/").text
+def test_the_list_of_runs_has_prompts_and_means(scored_runs: Path) -> None:
+    page = visitor(scored_runs).get("/").text
     assert f">{PROMPT}</a><small>mine" in page
     assert f">{PROMPT} (and 1 more prompt)</a>" in page
     assert re.search(r'"figure-cell">0\.44</span><small>mean score</small><small>†?33\.3 %', page)
     assert "by level" not in page
     assert "folder/given</a>" not in page
-    found = visitor(runs).get("/?text=red+cup").text
+    found = visitor(scored_runs).get("/?text=red+cup").text
     assert "2 of 2 runs" in found
 
 
-def test_images_follow_each_other_by_score(runs: Path) -> None:
-    site = visitor(runs)
+def test_images_follow_each_other_by_score(scored_runs: Path) -> None:
+    site = visitor(scored_runs)
     gallery = site.get("/gallery?run=mine").text
     assert [tile.split()[-1] for tile in _tiles(gallery)] == ["3-both.png", "2-fork.png", "1-none.png", "4-photo.jpg"]
     assert '<span class="tile-prompt">' not in gallery, "all have the prompt that is the title"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from formalimg.benchmarks.registry import suite
 from formalimg.stats.observations import Interval, Rate
 from formalimg.types import Part
-from formalimg.web.viewer.highlight import displayed_parts, highlight_formula, highlight_prompt
+from formalimg.web.viewer.highlight import highlight_formula, highlight_prompt, list_parts
 from formalimg.web.viewer.summaries import sparkline
 
 FORMULA = "(exists ?cup (exists ?hat (and (Is ?cup 'cup') (Is ?hat 'hat') (OnTopSide ?cup) (Above ?hat ?cup))))"
@@ -142,7 +142,7 @@ def test_of_a_rule_that_fails_the_condition_is_not_what_failed() -> None:
     assert sorts["(OnLeftSide ?cup)"] == "fails"
     denied = highlight_formula("(forall ?cup (not (Is ?cup 'cup')))", [Part("(not (Is ?cup 'cup'))", "condition", 0)])
     assert "fails" in [piece.kind for piece in denied if piece.text == "(Is ?cup 'cup')"]
-    (shown,) = displayed_parts(parts, formula, suite("knolling"))
+    (shown,) = list_parts(parts, formula, suite("knolling"))
     assert shown.words.lower().count("cup") == 1
     assert "left half" in shown.words
     assert shown.reason == "red cup #0: 782 ≥ 500"

@@ -321,12 +321,12 @@ _SHARE = {
 
 _CF_WORLD = {
     "diagnose": CommandEntry(
-        "Explain why a model fails on groups of factual and changed prompts.", "runs/*", "cf_world"
+        "Explain why a model fails on groups of factual and changed prompts.", "runs/*", "group_studies"
     ),
     "calibrate": CommandEntry(
         "Find the gate threshold that agrees best with human labels.",
         "runs/a --labels labels.csv",
-        "cf_world",
+        "group_studies",
     ),
 }
 

@@ -111,7 +111,7 @@ def compare_with_ratings(
     return studies
 
 
-class HumanRatings(NamedTuple):
+class ReportRatings(NamedTuple):
     """Human ratings of runs: studies that compare them with judges, and labels for each image."""
 
     studies: list[HumanStudy]
@@ -124,10 +124,10 @@ def read_human_ratings(
     labels: list[Path],
     exclude_inattentive: float | None,
     profile: Profile,
-) -> HumanRatings:
+) -> ReportRatings:
     """Read human ratings for a report from studies, rating files and label files."""
     if not ratings and not labels:
-        return HumanRatings([], {})
+        return ReportRatings([], {})
     from formalimg.human_eval.agreement.image_labels import merge_labels, read_image_labels
     from formalimg.human_eval.ratings import human_labels
 
@@ -145,7 +145,7 @@ def read_human_ratings(
         all_labels += [
             read_image_labels(path, opened) for opened in _runs_by_judge([folder.resolve() for folder in runs], ())
         ]
-    return HumanRatings(studies, merge_labels(*all_labels))
+    return ReportRatings(studies, merge_labels(*all_labels))
 
 
 def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:

@@ -103,7 +103,7 @@ def check_drawable(models: Sequence[str], suite: str, items: Sequence[Item[Any]]
 def print_estimates(run: PreparedRun) -> None:
     """Print the estimated images, questions and costs of a run."""
     if run.plan is not None:
-        warn("adaptive: at most this much; the run stops as soon as the looks decide")
+        warn("adaptive: at most this much; the run stops at the first conclusive interim analysis")
     estimates = run.estimates()
     first, rewriter = estimates[0], run.config.rewriter
     echo(f"{run.config.model.name}, in {run.folder}:")
@@ -136,7 +136,7 @@ def _print_wording(run: PreparedRun) -> None:
 
 def dollars(cost: float | None) -> str:
     """Format a cost in dollars, rounded to cents. None means that the price is unknown."""
-    return "at a price that is not known; give it with --price" if cost is None else f"about ${cost:,.2f}"
+    return "at an unknown price; give it with --price" if cost is None else f"about ${cost:,.2f}"
 
 
 def _dollars(estimate: RunEstimate, role: Literal["model", "judge", "rewriter"]) -> str:
@@ -158,17 +158,17 @@ def print_estimated_calls(count: int) -> None:
     """Print how many calls have an estimated cost because their usage was not reported."""
     if count:
         calls = "1 call" if count == 1 else f"{count:,} calls"
-        warn(f"{calls} did not report what they used: the cost is estimated from what was sent and what came back")
+        warn(f"{calls} did not report their usage: the cost is estimated from what was sent and received")
 
 
 def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False, gave_up: str = "") -> None:
     """Exit with an error code if the run was interrupted or gave up on a failing model or judge."""
     if gave_up:
-        warn(f"{gave_up}: mend that; all that is done is kept in {folder}. The same command goes on.")
+        warn(f"{gave_up}. Fix the cause and rerun the same command to resume; completed work is kept in {folder}.")
         raise typer.Exit(1)
     if stopped:
-        advice = "with a larger budget goes on: this one is used up" if over_budget else "goes on"
-        warn(f"stopped; all that is done is kept in {folder}. The same command {advice}.")
+        change, reason = (" with a larger budget", "the budget is used up, ") if over_budget else ("", "")
+        warn(f"stopped; {reason}completed work is kept in {folder}. Rerun the same command{change} to resume.")
         raise typer.Exit(130)
 
 

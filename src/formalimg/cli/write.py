@@ -151,7 +151,7 @@ def write_command(
                 plan, writing, out, checker=checking, prompts=prompts, budget=budget, on_progress=on_progress
             )
     except KeyboardInterrupt:
-        echo(f"stopped; all answers so far are kept in {out}, and the same command goes on from there", err=True)
+        echo(f"stopped; all answers so far are kept in {out}: rerun the same command to resume", err=True)
         raise typer.Exit(130) from None
     _show(written, plan)
     print_estimated_calls(written.estimated)
@@ -167,7 +167,7 @@ def _show_outlook(
     from formalimg.models.pricing import price_of
 
     outlook = estimate_authoring(plan, writing, out, checker=checking, prompts=prompts)
-    cost = "at a price that nobody knows" if outlook.cost is None else f"about ${outlook.cost:.4f}"
+    cost = "at an unknown price" if outlook.cost is None else f"about ${outlook.cost:.4f}"
     notes = dict.fromkeys(note for party in (writing, checking) if party and (note := price_of(party).note))
     cost += f" ({', '.join(notes)})" if notes else ""
     echo(f"{outlook.places:,} to write, at least {outlook.questions:,} questions to ask of {writing.name}, {cost}")

@@ -15,17 +15,11 @@ _KEYS = ("scene", "style", "depth")
 
 @dataclass(frozen=True)
 class DrawnScene:
-    """A scene with all the data needed to render it.
+    """A scene with all the data needed to render it."""
 
-    Attributes:
-        scene: the objects, and the relations that are recorded: what is drawn as on, in or held by something.
-        style: the style of the whole image; None for a plain drawing.
-        depth: the numbers of the objects in the order of painting, from back to front; empty: as they are listed.
-    """
-
-    scene: Scene
-    style: str | None = None
-    depth: tuple[int, ...] = ()
+    scene: Scene  # the objects, and the recorded relations: what is drawn as on, in or held by something
+    style: str | None = None  # the style of the whole image; None for a plain drawing
+    depth: tuple[int, ...] = ()  # the numbers of the objects from back to front; empty: as they are listed
 
     def __post_init__(self) -> None:
         """Check that the painting order contains each object once."""
@@ -43,11 +37,7 @@ class DrawnScene:
 
     @classmethod
     def from_json(cls, data: object) -> DrawnScene:
-        """Parse a drawn scene.
-
-        Raises:
-            SceneError: listing what is wrong with the data.
-        """
+        """Parse a drawn scene. A SceneError lists what is wrong with the data."""
         if not isinstance(data, Mapping) or set(data) != set(_KEYS):
             raise SceneError([f"a drawn scene has exactly {', '.join(_KEYS)}"])
         style, depth = data["style"], data["depth"]
@@ -95,25 +85,15 @@ class BriefRelation:
 
 @dataclass(frozen=True)
 class SceneBrief:
-    """The required content of a drawing.
+    """The required content of a drawing."""
 
-    Attributes:
-        objects: the objects; entries that have the same class are different objects.
-        relations: by the names of concepts ("left", "in front of") or predicates ("LeftOf", "Holding").
-        style: the style of the image; None if any will do.
-    """
-
-    objects: tuple[BriefObject, ...]
-    relations: tuple[BriefRelation, ...] = ()
-    style: str | None = None
+    objects: tuple[BriefObject, ...]  # entries that have the same class are different objects
+    relations: tuple[BriefRelation, ...] = ()  # by names of concepts ("in front of") or predicates ("Holding")
+    style: str | None = None  # the style of the image; None if any will do
 
     @classmethod
     def from_json(cls, data: object) -> SceneBrief:
-        """Parse a brief from the JSON of a binding of concepts.
-
-        Raises:
-            BriefError: saying what is wrong with it.
-        """
+        """Parse a brief from the JSON of a binding of concepts."""
         if not isinstance(data, Mapping) or not isinstance(data.get("objects"), list) or not data["objects"]:
             raise BriefError('a brief has "objects": [{"id": 1, "item": "cat"}, …]')
         objects = tuple(_object(entry) for entry in data["objects"])

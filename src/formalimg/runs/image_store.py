@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import json
 import logging
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -207,11 +206,6 @@ def image_stem(item: str, sample: int) -> str:
     """Return a file name without extension that is unique for each item and sample."""
     # The first image of an item called a_1 must not be taken for the second of a.
     return f"{item}_{sample}" if sample or re.search(r"_[0-9]+$", item) else item
-
-
-def metadata_lines(rows: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
-    """Yield the lines of `metadata.jsonl`, which make the folder loadable as a Hugging Face ImageFolder."""
-    return (f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows)
 
 
 # --- object stores, through fsspec, with a queue in the run folder for failed uploads

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -35,7 +36,6 @@ from formalimg.runs.image_store import (
     find_outdated_files,
     image_name,
     is_image_name,
-    metadata_lines,
     open_image_store,
 )
 from formalimg.runs.inspection import InspectedImage, count_decoded_bytes, inspect_with_rules
@@ -244,7 +244,7 @@ class RunStore:
         write_manifest(self.manifest, self.folder)
 
     def write_metadata(self) -> None:
-        """Write `metadata.jsonl` from the database, and remove image files not listed in it."""
+        """Write `metadata.jsonl`, which makes an ImageFolder of Hugging Face, and remove files not listed in it."""
         columns = ("file_name", "item", "sample", "level", "prompt", "seed", "sha256")
         with run_database_errors(self.folder):
             named = {file for (file,) in self._database.execute("SELECT file FROM pictures WHERE status = 'made'")}
@@ -260,7 +260,8 @@ class RunStore:
                 "WHERE status = 'made' ORDER BY position, sample"
             )
             metadata = (dict(zip(columns, row, strict=True)) for row in rows if is_image_name(row[0]))
-            self.images.write(METADATA, metadata_lines(metadata))
+            lines = (f"{json.dumps(record, ensure_ascii=False)}\n".encode() for record in metadata)
+            self.images.write(METADATA, lines)
             self.images.upload_pending({METADATA, *filter(is_image_name, named)})
 
     # ---

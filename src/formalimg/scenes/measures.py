@@ -197,8 +197,7 @@ class BoxArrays:
 class GroupMeasures(BoxArrays):
     """Measures of the boxes of several scenes as arrays, padded to the size of the largest scene.
 
-    Attributes:
-        present: which boxes each scene has; the measures of the others are arbitrary.
+    `present` says which boxes each scene has; the measures of the others are arbitrary.
     """
 
     def __init__(self, scenes: Sequence[Sequence[Box]]) -> None:

@@ -19,6 +19,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
@@ -212,25 +213,14 @@ def _order_edges(axis: Axis, relations: Sequence[BoundRelation]) -> Iterator[tup
 
 
 def _point_cycle(steps: Iterable[tuple[Point, Point]]) -> tuple[Point, ...]:
-    after: dict[Point, list[Point]] = {}
-    for before, then in steps:
-        after.setdefault(before, []).append(then)
-        after.setdefault(then, [])
-    # A point without successors is in no cycle; nor is one with only such successors.
-    while True:
-        ends = [point for point, following in after.items() if not any(then in after for then in following)]
-        if not ends:
-            break
-        for point in ends:
-            del after[point]
-    if not after:
-        return ()
-    way = [next(iter(after))]
-    while True:
-        point = next(then for then in after[way[-1]] if then in after)
-        if point in way:
-            return tuple(way[way.index(point) :])
-        way.append(point)
+    sorter = TopologicalSorter[Point]()
+    for before, after in steps:
+        sorter.add(after, before)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        return tuple(error.args[1][1:])
+    return ()
 
 
 def implausibility(name: str, first: BoundObject, second: BoundObject) -> int:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, fsum, sqrt
+from statistics import fmean
 from typing import NamedTuple
 
 from formalimg.benchmarks.registry import suite as get_suite
@@ -64,7 +65,7 @@ class HistogramBin(NamedTuple):
 
 
 class ScorePair(NamedTuple):
-    """The scores of one image by a judge and by raters (None if missing), and its item."""
+    """The scores of one image by a judge and by raters, and its item."""
 
     judge: float | None
     human: float | None
@@ -290,15 +291,13 @@ def _rank_runs(images: Sequence[ImageScores], confidence: float) -> RankAgreemen
         pairs = by_level.setdefault(image.level, {}).setdefault(image.run, [])
         if image.human is not None and image.judge is not None:
             pairs.append((image.human, image.judge))
+
+    def mean(scores: Iterable[float]) -> float:
+        return round(fmean(scores), 9)  # so that means which differ by rounding alone share their rank
+
     means = {
-        # Rounded, so that means which differ by rounding alone share their rank.
         level: [
-            (
-                round(fsum(human for human, _ in pairs) / len(pairs), 9),
-                round(fsum(judge for _, judge in pairs) / len(pairs), 9),
-            )
-            for pairs in by_run.values()
-            if pairs
+            (mean(human for human, _ in pairs), mean(judge for _, judge in pairs)) for pairs in by_run.values() if pairs
         ]
         for level, by_run in by_level.items()
     }

@@ -16,23 +16,14 @@ class SolverLimitError(FormalimgError):
 
 @dataclass(frozen=True)
 class Witness:
-    """A scene that satisfies a formula.
+    """A scene that satisfies a formula."""
 
-    Attributes:
-        scene: the objects, with classes, colours and boxes that do not overlap. formula: the formula. margin: how far
-        the relations on which its truth depends are from flipping: this much on the canvas, half as many
-            per cent in area.
-        instances: how many objects (at least) meet the condition of each `forall` that must hold.
-        bindings: for each variable that an outermost `exists` binds, the number of its object.
-        style: the style the image must have, if the formula mentions style.
-    """
-
-    scene: Scene
+    scene: Scene  # objects with classes, colours and boxes that do not overlap
     formula: Formula
-    margin: int
-    instances: int
-    bindings: Mapping[str, int]
-    style: str | None = None
+    margin: int  # how far the relations are from flipping: on the canvas, and half as many per cent in area
+    instances: int  # how many objects (at least) meet the condition of each `forall` that must hold
+    bindings: Mapping[str, int]  # the object of each variable that an outermost `exists` binds, by number
+    style: str | None = None  # the style the image must have, if the formula mentions style
 
     def __str__(self) -> str:
         count = len(self.scene)

@@ -33,7 +33,7 @@ from formalimg.web.viewer.compared_items import (
     parse_compare_state,
     select_items,
 )
-from formalimg.web.viewer.item import boxed_image
+from formalimg.web.viewer.item import image_with_boxes
 from formalimg.web.viewer.site import Site
 from formalimg.web.viewer.tiles import MAX_PROMPT_LENGTH, SIGNS, common_opening, outcome_name
 from formalimg.web.viewer.urls import build_url, history_url
@@ -166,5 +166,5 @@ def _item_in_run(item: PlannedItem, name: str, run: StoredRun, suite: Benchmark)
         "failed": [sentence.text for sentence in sentences],
         "parts": [part.name for part in parts if part.score < 1],
         "url": url,
-        "image": boxed_image(run, item, samples[0], name, suite, side=_IMAGE_SIDE, link=url),
+        "image": image_with_boxes(run, item, samples[0], name, suite, side=_IMAGE_SIDE, link=url),
     }

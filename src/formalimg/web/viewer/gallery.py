@@ -17,7 +17,7 @@ from formalimg.runs.reader import StoredRun
 from formalimg.web.rendering import page
 from formalimg.web.viewer.run import observation_marks, split_word
 from formalimg.web.viewer.site import Site
-from formalimg.web.viewer.summaries import scored_images
+from formalimg.web.viewer.summaries import summarize_user_images
 from formalimg.web.viewer.tiles import PER_PAGE, list_tiles
 from formalimg.web.viewer.urls import ViewState, parse_number, parse_view_state
 
@@ -49,7 +49,7 @@ def gallery_page(site: Site, request: Request) -> Response:
     (row,) = section.rows
     item, sample = query.get("at"), parse_number(query, "sample") or 0  # the image whose page is left, if any
     with site.open(view.run, view.judge) as run:
-        supplied = scored_images(run)
+        supplied = summarize_user_images(run)
         by_score = supplied is not None
         number = max(parse_number(query, "page") or 1, 1)
         if item:

@@ -223,7 +223,7 @@ class DisplayedPart(NamedTuple):
     reason: str
 
 
-def displayed_parts(parts: Sequence[Part], formula: str, suite: Benchmark) -> list[DisplayedPart]:
+def list_parts(parts: Sequence[Part], formula: str, suite: Benchmark) -> list[DisplayedPart]:
     """Return the parts of a verdict with failed ones first, naming objects without variables."""
     return [
         DisplayedPart(part, clause_words(part.name, formula, suite) if formula else "", _BINDING.sub("", part.reason))

@@ -92,7 +92,7 @@ class RunIndex:
         return self._differences.get(
             (run.name, baseline.name),
             (run.state, baseline.state),
-            lambda: _paired_difference(first, second) or _unpaired_difference(first, second),
+            lambda: _difference_of_items(first, second) or _difference_of_figures(first, second),
         )
 
     def in_progress(self) -> Iterator[tuple[str, RunActivity]]:
@@ -144,7 +144,7 @@ class RunIndex:
         return UnreadableRun(run.name, reason)
 
 
-def _paired_difference(first: RunSummary, second: RunSummary) -> BaselineDifference | None:
+def _difference_of_items(first: RunSummary, second: RunSummary) -> BaselineDifference | None:
     if first.digest != second.digest:
         return None
     headline = headline_difference(first.about, first.means, second.means)
@@ -156,7 +156,7 @@ def _paired_difference(first: RunSummary, second: RunSummary) -> BaselineDiffere
     return BaselineDifference(headline.estimate, interval, True)
 
 
-def _unpaired_difference(first: RunSummary, second: RunSummary) -> BaselineDifference | None:
+def _difference_of_figures(first: RunSummary, second: RunSummary) -> BaselineDifference | None:
     value, baseline = first.overall.value, second.overall.value
     if value is None or baseline is None or first.is_of_levels != second.is_of_levels:
         return None
@@ -171,7 +171,7 @@ def _load_or_summarize(folder: Path, state: Hashable) -> RunSummary:
     file = cache_folder() / "run-summaries" / f"{name}.json"
     key = f"{_code_stamp()} {state}"
     try:
-        stored_key, summary = _stored_summary().validate_json(read_plain_bytes(file, _MAX_BYTES))
+        stored_key, summary = _summary_codec().validate_json(read_plain_bytes(file, _MAX_BYTES))
         if stored_key == key:
             return summary
     except (OSError, ValueError, RecursionError):
@@ -180,14 +180,14 @@ def _load_or_summarize(folder: Path, state: Hashable) -> RunSummary:
     if not is_in_progress(folder):  # it would be outdated at once
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(file, [_stored_summary().dump_json((key, summary))])
+            atomic_write(file, [_summary_codec().dump_json((key, summary))])
         except (OSError, ValueError, FormalimgError):
             pass  # the next server computes it
     return summary
 
 
 @cache
-def _stored_summary() -> TypeAdapter[tuple[str, RunSummary]]:
+def _summary_codec() -> TypeAdapter[tuple[str, RunSummary]]:
     return TypeAdapter(tuple[str, RunSummary])
 
 

@@ -32,7 +32,7 @@ from formalimg.runs.reader import Judged, StoredRun
 from formalimg.scoring.user_inputs import GIVEN
 from formalimg.types import Benchmark, Item, Unscored, Verdict
 from formalimg.web.rendering import page
-from formalimg.web.viewer.highlight import WIDTH, displayed_parts, highlight_formula, highlight_prompt
+from formalimg.web.viewer.highlight import WIDTH, highlight_formula, highlight_prompt, list_parts
 from formalimg.web.viewer.site import READ_ERRORS, Site
 from formalimg.web.viewer.summaries import image_path
 from formalimg.web.viewer.tiles import SIGNS, outcome_name, thumbnail_url
@@ -75,18 +75,18 @@ def item_page(site: Site, request: Request) -> Response:
             verdict=verdict,
             why=verdict_reason(verdict),
             disagreement=clause_disagreement(verdict),
-            dropped=_dropped_boxes(verdict),
+            dropped=_find_dropped_boxes(verdict),
             score=judged.outcome.score,
             soft_score=soft_score(verdict) if isinstance(verdict, Verdict) else None,
             gated_by=_gate_url(run, name, sample, view) if (name, sample) in row.gated else "",
-            image=boxed_image(run, item, judged, view.run, suite),
+            image=image_with_boxes(run, item, judged, view.run, suite),
             failed=[sentence.text for sentence in sentences],
             history=history_url(suite.name, name, view.run),
             full=_file_url(run, name, sample, view.run),
             prompt=highlight_prompt(item.prompt, parts, suite),
             formula=highlight_formula(item.formula, parts) if item.formula else [],
-            playground=_playground_url(suite_item),
-            parts=displayed_parts(parts, item.formula, suite),
+            playground=_url_in_playground(suite_item),
+            parts=list_parts(parts, item.formula, suite),
             has_reasons=any(part.reason for part in parts),
             has_p_yes=any(part.p_yes is not None for part in parts),
             terms=suite.terms,
@@ -122,7 +122,7 @@ def _file_url(run: StoredRun, item: str, sample: int, name: str) -> str:
     return "" if image is None else build_url("/image", run=name, item=item, sample=sample, sha256=image.sha256[:16])
 
 
-def _playground_url(item: Item[object] | None) -> str:
+def _url_in_playground(item: Item[object] | None) -> str:
     """Return the URL of an item's formula in the playground, or an empty string if it cannot be opened there."""
     if item is None or not isinstance(item.spec, FormulaSpec):
         return ""
@@ -146,7 +146,7 @@ class _HostedImage(NamedTuple):
     height: int
 
 
-def boxed_image(
+def image_with_boxes(
     run: StoredRun,
     item: PlannedItem,
     judged: Judged,
@@ -177,7 +177,7 @@ def verdict_reason(verdict: Verdict | Unscored) -> str:
     return f"failed by rule: {verdict.evidence['rule']}" if "rule" in verdict.evidence else ""
 
 
-def _dropped_boxes(verdict: Verdict | Unscored) -> dict[str, object] | None:
+def _find_dropped_boxes(verdict: Verdict | Unscored) -> dict[str, object] | None:
     """Return the boxes whose labels were not requested, or None if there are none."""
     counts = count_boxes(verdict)
     if counts is None or not counts.dropped:
@@ -223,7 +223,7 @@ def _samples(run: StoredRun, item: PlannedItem, sample: int, view: ViewState) ->
     for judged in run.judged(keys) if len(keys) > 1 else ():
         number = judged.outcome.sample
         url, thumbnail = view.url("/item", item=item.id, sample=number), _thumbnail(run, view.run, item.id, number)
-        yield _related_image(run, item, judged, f"image {number}", url, thumbnail, number == sample)
+        yield _link_image(run, item, judged, f"image {number}", url, thumbnail, number == sample)
 
 
 def _other_judges(
@@ -234,7 +234,7 @@ def _other_judges(
         with site.open(view.run, index) as judged_run:
             for judged in judged_run.judged([(item.id, sample)]):
                 url = view.url("/item", judge=index, item=item.id, sample=sample)
-                yield _related_image(run, item, judged, judge.name, url, "", judge == run.manifest.judge)
+                yield _link_image(run, item, judged, judge.name, url, "", judge == run.manifest.judge)
 
 
 def _in_other_runs(site: Site, run: StoredRun, item: PlannedItem, view: ViewState) -> Iterator[RelatedImage]:
@@ -258,11 +258,11 @@ def _all_images(run: StoredRun, name: str, item: PlannedItem) -> list[RelatedIma
         sample = judged.outcome.sample
         title = f"{run.manifest.model.name} ({name})" + (f", image {sample}" if samples > 1 else "")
         url = build_url("/item", run=name, item=item.id, sample=sample)
-        images.append(_related_image(run, item, judged, title, url, _thumbnail(run, name, item.id, sample), False))
+        images.append(_link_image(run, item, judged, title, url, _thumbnail(run, name, item.id, sample), False))
     return images
 
 
-def _related_image(
+def _link_image(
     run: StoredRun, item: PlannedItem, judged: Judged, name: str, url: str, thumbnail: str, is_here: bool
 ) -> RelatedImage:
     outcome = outcome_name(judged.outcome.passed)

@@ -21,7 +21,7 @@ from formalimg.web.rendering import page, percent
 from formalimg.web.viewer.index import RunIndex
 from formalimg.web.viewer.runs import progress_text
 from formalimg.web.viewer.site import READ_ERRORS, Site
-from formalimg.web.viewer.summaries import manifest_fields, scored_images
+from formalimg.web.viewer.summaries import manifest_fields, summarize_user_images
 from formalimg.web.viewer.tiles import PER_PAGE, list_tiles
 from formalimg.web.viewer.urls import parse_view_state
 
@@ -50,7 +50,7 @@ def run_page(index: RunIndex, request: Request) -> Response:
     (row,) = section.rows
     with site.open(view.run, view.judge) as run:
         judges, counts = run.judges(), run.counts()
-        supplied = scored_images(run)
+        supplied = summarize_user_images(run)
         images = run.page(ImageFilter(), 0, PER_PAGE, by_score=True).images if supplied else ()
         tiles = list_tiles(run, images, view, section)
         without_verdict = run.page(ImageFilter(outcome="unscored"), 0, 1).total if row.unscored else 0

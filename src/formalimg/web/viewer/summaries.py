@@ -108,7 +108,7 @@ def summarize_run(folder: Path) -> RunSummary:
             left=counts.images - counts.done,
             spent=figures.spent,
             means={sys.intern(name): mean for name, mean in figures.means.items()},  # runs share the names of items
-            given=scored_images(run),
+            given=summarize_user_images(run),
         )
 
 
@@ -147,7 +147,7 @@ def _cost_text(spent: RunCost) -> str:
     return f"${spent.dollars:,.2f}" + (f" and {spent.unpriced:,} at unknown prices" if spent.unpriced else "")
 
 
-def scored_images(run: StoredRun) -> ScoredImages | None:
+def summarize_user_images(run: StoredRun) -> ScoredImages | None:
     """Return the title and labels for a run of supplied images, or None for other runs."""
     if run.manifest.model.name != GIVEN:
         return None

@@ -28,6 +28,7 @@ from formalimg.stats.comparison import (
 from formalimg.stats.observations import Observation, ScoreObservation
 from tests.stats.observing import observations
 from tests.support.sizes import tries
+from tests.support.values import not_none
 
 
 def _compare_groups(first: Sequence[ScoreObservation], second: Sequence[ScoreObservation]) -> PairedDifference:
@@ -47,8 +48,7 @@ def test_a_small_comparison() -> None:
     assert (found.wins, found.losses, found.items, found.left_out) == (8, 2, 20, ())
     assert found.p == pytest.approx(2 * (45 + 10 + 1) / 1024)
     assert found.adjusted_p is None
-    assert found.interval is not None
-    assert found.interval.low < 0.3 < found.interval.high
+    assert not_none(found.interval).low < 0.3 < not_none(found.interval).high
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 5))
@@ -143,8 +143,7 @@ def test_items_without_a_partner_are_named() -> None:
 def test_equal_runs_may_still_differ_on_other_items() -> None:
     found = compare_paired(*_pairs(0, 0, 50))
     assert found.estimate == 0
-    assert found.interval is not None
-    assert -0.1 < found.interval.low < 0 < found.interval.high < 0.1
+    assert -0.1 < not_none(found.interval).low < 0 < not_none(found.interval).high < 0.1
 
 
 def test_an_interval_is_as_wide_as_the_differences_demand() -> None:
@@ -176,8 +175,7 @@ def test_the_difference_of_scores_is_that_of_the_first_minus_the_second() -> Non
     worse = [_score(f"group {n}", 1, 0.5) for n in range(40)]
     found = _compare_groups(better, worse)
     assert found.estimate == pytest.approx(0.25)
-    assert found.interval is not None
-    assert found.interval.low > 0
+    assert not_none(found.interval).low > 0
     assert found.p == pytest.approx(2 * 0.5**40)
     assert _compare_groups(worse, better).estimate == pytest.approx(-0.25)
 
@@ -227,8 +225,7 @@ def test_an_interval_excludes_0_exactly_where_p_is_significant() -> None:
         for found, p in [(found, found.p) for found in differences] + [(found, found.adjusted_p) for found in adjusted]:
             assert found.interval is not None
             assert found.estimate is not None
-            assert p is not None
-            assert (p <= 0.05) == (not found.interval.low <= 0 <= found.interval.high)
+            assert (not_none(p) <= 0.05) == (not found.interval.low <= 0 <= found.interval.high)
             assert found.interval.low <= found.estimate <= found.interval.high
         by_bonferroni = sum(5 * (found.p or 0) <= 0.05 for found in adjusted)
         seen.add(sum((found.adjusted_p or 0) <= 0.05 for found in adjusted) > by_bonferroni)
@@ -284,10 +281,7 @@ def test_with_missing_verdicts_the_interval_holds_every_difference_they_could_ma
         assert both == plain
         return
     assert both.interval is not None
-    assert both.p is not None
-    assert worst.estimate is not None
-    assert best.estimate is not None
-    assert both.interval.low <= worst.estimate <= best.estimate <= both.interval.high
-    assert (both.p <= 0.05) <= all((each.p or 0) <= 0.05 for each in (plain, worst, best))
+    assert both.interval.low <= not_none(worst.estimate) <= not_none(best.estimate) <= both.interval.high
+    assert (not_none(both.p) <= 0.05) <= all((each.p or 0) <= 0.05 for each in (plain, worst, best))
     (adjusted,) = adjust_for_all([both])
     assert adjusted.interval == both.interval, "a single comparison needs no adjustment"

@@ -1,4 +1,4 @@
-"""`formalimg cf-world`: explain failures on changed worlds, and choose the gate threshold from human labels."""
+"""Studies of groups of factual and changed prompts: explain failures, and choose the gate threshold from labels."""
 
 from __future__ import annotations
 

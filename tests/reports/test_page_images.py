@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+from base64 import b64decode
 from collections import Counter
 from dataclasses import replace
 from hashlib import sha256
@@ -19,22 +20,27 @@ from formalimg import Box, Scene, SceneObject, parse
 from formalimg.benchmarks.registry import suite
 from formalimg.judges.base import Grounding
 from formalimg.judges.scene_judge import judge_grounding
+from formalimg.reports.figures.svg import write_figures
 from formalimg.reports.gallery import image_html
 from formalimg.reports.page_images import (
+    FAILED,
     MAX_TELLING,
+    PASSED,
     ExampleImage,
     LinkedImage,
     Thumbnail,
     choose_images,
+    image_grids,
     make_thumbnail,
     telling_failures,
 )
+from formalimg.reports.report import write_html
 from formalimg.runs.database import PlannedItem
 from formalimg.runs.image_store import ImageStore, RunFolderImage
 from formalimg.runs.queries import ImageOutcome
 from formalimg.runs.reader import Judged
 from formalimg.types import Part, Verdict
-from tests.reports.drawn_runs import DrawnRun, plain_run
+from tests.reports.drawn_runs import DrawnRun, drawn_run, plain_run
 
 
 class FlatStore(ImageStore):
@@ -202,3 +208,64 @@ def test_what_is_framed(objects: list[SceneObject], framed: list[str]) -> None:
     page = image_html(ExampleImage(item, judged, LinkedImage("images", 100, 100, b"")), suite("knolling"))
     assert re.findall(r'<g class="detected fault">.*?<text[^>]*>([^<]+)</text>', page) == framed
     assert page.count('class="detected') == len(objects)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[DrawnRun]:
+    folder = tmp_path_factory.mktemp("runs")
+    return [
+        drawn_run(folder / name, f"test/{name}", skill=skill, unscored=0.1, chance=number)
+        for number, (name, skill) in enumerate([("good", 0.9), ("bad", 0.2)])
+    ]
+
+
+def _cells(svg: str) -> list[tuple[str, str, str]]:
+    """Of each image: its title, its data, and the colour of its frame."""
+    cell = re.compile(r'<g><title>([^<]*)</title><image href="data:image/jpeg;base64,([^"]*)".*?stroke="([^"]*)"', re.S)
+    return cell.findall(svg)
+
+
+def test_frames_are_green_for_images_that_pass_and_red_for_those_that_fail(runs: list[DrawnRun]) -> None:
+    (figure,) = image_grids(runs).values()
+    cells = _cells(figure.svg())
+    assert {color for _, _, color in cells} == {PASSED, FAILED}
+    known = {(run.manifest.model.name, one.outcome.item): one.outcome.passed for run in runs for one in run.images}
+    assert len(cells) >= 18  # two runs, ten levels, a few without a verdict
+    for title, data, color in cells:
+        model, level, item, verdict = re.fullmatch(r"(\S+), K (\d+), item (\d+): (\w+)", title).groups()  # type: ignore[union-attr]
+        assert runs[0].items[item].level == int(level)
+        assert (color == PASSED) == (verdict == "passes") == known[model, item]
+        with Image.open(io.BytesIO(b64decode(data))) as image:
+            assert max(image.size) == 160
+    assert "Green frame: it satisfies the instruction" in figure.note
+
+
+def test_a_column_shows_the_same_item_of_all_runs(runs: list[DrawnRun]) -> None:
+    (figure,) = image_grids(runs).values()
+    items: dict[str, set[str]] = {}
+    for title, _, _ in _cells(figure.svg()):
+        _, level, item = title.partition(":")[0].split(", ")
+        items.setdefault(level, set()).add(item)
+    assert all(len(found) == 1 for found in items.values())
+    assert len(items) == 10
+
+
+def test_the_grid_is_a_figure_file_and_a_part_of_the_page(runs: list[DrawnRun], tmp_path: Path) -> None:
+    grids = image_grids(runs)
+    files = write_figures(list(grids.values()), tmp_path / "figures", ("svg", "png"))
+    assert [path.name for path in files] == ["knolling-examples.svg", "knolling-examples.png"]
+    with Image.open(files[1]) as image:
+        colors = {color for _, color in image.getcolors(1 << 24) or ()}
+    for wanted in (PASSED, FAILED):
+        assert tuple(bytes.fromhex(wanted[1:])) in colors
+    write_html(runs, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "Examples by K" in page
+    assert "Green frame" in page
+    for options in ({"images": "none"}, {"gallery": 0}):
+        write_html(runs, tmp_path / "bare.html", **options)
+        assert "Examples by K" not in (tmp_path / "bare.html").read_text("utf-8")
+
+
+def test_runs_without_verdicts_have_no_grid() -> None:
+    assert image_grids([plain_run("a", {1: ["not judged"]})]) == {}

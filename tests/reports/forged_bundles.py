@@ -18,7 +18,7 @@ from formalimg.runs.manifest import Identity
 from formalimg.runs.plan import judge_key, plan_digest, question_key
 from formalimg.runs.records import RunRecords
 from formalimg.types import Verdict
-from tests.reports_sharing.planted_changes import Files, edit_json, write_changed
+from tests.reports.planted_changes import Files, edit_json, write_changed
 
 Rows = list[dict[str, Any]]
 Tables = dict[str, Rows]

@@ -17,9 +17,9 @@ import formalimg
 from formalimg.models.python_function import CallableModel
 from formalimg.reports.sharing.bundle import write_bundle
 from formalimg.reports.sharing.bundle_verification import verify_bundle
-from tests.reports_sharing import forged_bundles as forged
-from tests.reports_sharing.forged_bundles import Forger, write_forged
-from tests.reports_sharing.planted_changes import read_files
+from tests.reports import forged_bundles as forged
+from tests.reports.forged_bundles import Forger, write_forged
+from tests.reports.planted_changes import read_files
 from tests.support.command import formalimg as command
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "runs"

@@ -18,6 +18,7 @@ from formalimg.reports.comparison import compare
 from formalimg.reports.sharing.trackers import read_tracked_run
 from formalimg.runs.reader import open_run
 from tests.support.command import formalimg as command
+from tests.support.values import not_none
 
 pytestmark = pytest.mark.skipif(find_spec("tensorboardX") is None, reason="the extra tensorboard is not installed")
 
@@ -47,8 +48,7 @@ def test_a_tracked_run_has_the_numbers_of_the_report(reader_run: Path) -> None:
         row = compare([run]).sections[0].rows[0]
     overall = row.summary.overall
     assert tracked.numbers["pass_rate"] == overall.value
-    assert overall.interval is not None
-    assert (tracked.numbers["pass_rate_low"], tracked.numbers["pass_rate_high"]) == tuple(overall.interval)
+    assert (tracked.numbers["pass_rate_low"], tracked.numbers["pass_rate_high"]) == tuple(not_none(overall.interval))
     assert tracked.numbers["coverage"] == overall.coverage < 1
     assert {level: numbers["pass_rate"] for level, numbers in tracked.levels.items()} == {
         level: rate.value for level, rate in row.summary.levels.items()
