@@ -34,7 +34,7 @@ from formalimg.benchmarks.cfworld.published_records import QUESTION_TYPES
 from formalimg.benchmarks.cfworld.spec import CF_WORLD_RULES, WEIGHTS, CounterfactualSpec, WeightedQuestion
 from formalimg.judges.chat_judge import parse_json
 from formalimg.models.base import Message
-from formalimg.models.text_answer import TextAnswer
+from formalimg.models.structured_output import TextAnswer
 from formalimg.types import Item
 
 WrittenDimension: TypeAlias = Literal["integrity", "logic", "assessment"]
