@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from random import Random
 
     from formalimg.benchmarks.export.sheets import Datasheet
-    from formalimg.benchmarks.synthesis import Synthesis
     from formalimg.drawing.scene import DrawnScene
     from formalimg.human_eval.agreement.study_tables import OwnStudy, StudyName
     from formalimg.judges.recorded_judge import RecordedModels
@@ -42,6 +41,39 @@ class PartTerms(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SampledItems(NamedTuple):
+    """The sampled items, and the number of rejected draws by reason."""
+
+    items: list[Item[Any]]
+    rejected: Mapping[str, int]
+
+
+class SynthesisPlan(NamedTuple):
+    """The suite and number of items to sample, and the function that samples them."""
+
+    suite: str
+    total: int
+    make: Callable[[Callable[[int], None]], SampledItems]  # calls its argument with the number of items so far
+
+
+class Synthesis(ABC):
+    """How a benchmark's items are sampled."""
+
+    suites: ClassVar[str]  # the suites that it serves, as messages name them
+    options: ClassVar[frozenset[str]]  # its own options of `formalimg items synth`
+
+    @property
+    def counting(self) -> str | None:
+        """The suite that counts objects with the same vocabulary; None if there is none."""
+        return None
+
+    @abstractmethod
+    def plan(
+        self, levels: tuple[int, ...] | None, per_level: int | None, seed: int, options: Mapping[str, Any]
+    ) -> SynthesisPlan:
+        """Return the sampling plan for the given levels, number per level, seed and options."""
+
+
 class BenchmarkHooks:
     """Optional data and hooks of a benchmark; hooks that it does not override return None."""
 

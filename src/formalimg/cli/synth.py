@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.registry import suite as suite_of
-from formalimg.benchmarks.synthesis import synthesis_of
+from formalimg.benchmarks.registry import synthesis_of
 from formalimg.cli.census import show_census
 from formalimg.cli.commands import argument, option
 from formalimg.cli.options import (
