@@ -1,7 +1,7 @@
 """Conditions: how the input of an image model is built from an item, here or for use elsewhere.
 
-Plain; with a layout (FormalImg, sections 3.6 and B.2); or rewritten by a chat model, which thinks first. Prompts for use
-elsewhere go with a file name per image, by which `--model folder/…` matches what is made of them.
+Plain; with a layout (FormalImg, sections 3.6 and B.2); or rewritten by a chat model, which thinks first. Prompts for
+use elsewhere go with a file name per image, by which `--model folder/…` matches what is made of them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Optional hooks of benchmarks beyond the contract in `types.py`, and their terms for tables and pages."""
+"""Optional hooks of benchmarks beyond the contract in `types.py`: their terms for tables and pages, and how items are sampled."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from formalimg.errors import FormalimgError
 
