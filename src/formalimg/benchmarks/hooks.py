@@ -1,4 +1,4 @@
-"""Optional hooks of benchmarks beyond the contract in `types.py`: their terms for tables and pages, and how items are sampled."""
+"""Optional hooks of benchmarks beyond the contract in `types.py`: terms for tables and pages, and sampling of items."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ class PartTerms(NamedTuple):
     is_code: bool = False  # parts are written in a formal language
 
 
-@dataclass(frozen=True, kw_only=True)
 class SampledItems(NamedTuple):
     """The sampled items, and the number of rejected draws by reason."""
 
@@ -75,6 +74,7 @@ class Synthesis(ABC):
         """Return the sampling plan for the given levels, number per level, seed and options."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class BenchmarkHooks:
     """Optional data and hooks of a benchmark; hooks that it does not override return None."""
 
