@@ -9,8 +9,7 @@ import pytest
 
 from formalimg import load, parse
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
-from formalimg.benchmarks.drawn_requests import undrawable_because
-from formalimg.benchmarks.formal.spec import NO_FORMULA, FormulaSpec
+from formalimg.benchmarks.formal.spec import NO_FORMULA, FormulaSpec, undrawable_because
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.signed_png import read_signed_png
 from formalimg.logic.vocabulary import vocabulary

@@ -10,7 +10,7 @@ from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load_with_skipped
 from formalimg.benchmarks.odd_records import odd_lines
 from formalimg.benchmarks.registry import suite as suite_of
-from formalimg.benchmarks.synthesis import synthesis_of
+from formalimg.benchmarks.registry import synthesis_of
 from formalimg.cli.commands import argument, option
 from formalimg.cli.options import (
     MAX_COUNT,

@@ -18,8 +18,7 @@ from formalimg.benchmarks.registry import suite
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.layout import NoDrawing, solve_drawn
-from formalimg.drawing.scene import BriefObject, BriefRelation, DrawnScene, SceneBrief
-from formalimg.drawing.space import material_word
+from formalimg.drawing.scene import BriefObject, BriefRelation, DrawnScene, SceneBrief, material_word
 from formalimg.language.lexicon import lexicon
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.base import Failed, ImageRequest, Refused

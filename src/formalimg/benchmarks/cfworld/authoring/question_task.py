@@ -17,9 +17,15 @@ from typing import Any, Literal, Self, TypeAlias
 from pydantic import ValidationError
 
 from formalimg._util.text import truncate
-from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
-from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept
+from formalimg.benchmarks.authoring.outcomes import (
+    AcceptedItems,
+    AttemptOutcome,
+    AuthoringState,
+    Rejection,
+    Similarity,
+    accept,
+)
 from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot
 from formalimg.benchmarks.cfworld.authoring.choices import question_sets
 from formalimg.benchmarks.cfworld.authoring.templates import (
