@@ -1,4 +1,4 @@
-"""Strict parsing of untrusted JSON, TOML and database columns.
+"""Strict parsing of untrusted JSON, TOML and database columns, and size limits for JSON before parsing.
 
 Duplicate keys, NaN and Infinity are errors, what is written can be stored as UTF-8, and TOML is parsed in linear time.
 Values of a database have the types and ranges that we write, or are errors.

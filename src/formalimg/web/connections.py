@@ -1,4 +1,4 @@
-"""Connection layer of all servers: uvicorn with strict request parsing and limits on connections and time."""
+"""Connection layer of all servers: strict parsing of requests, limits on connections and time, and a limited log."""
 
 from __future__ import annotations
 
