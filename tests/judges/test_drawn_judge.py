@@ -223,7 +223,7 @@ def test_it_is_opened_by_its_name(suite: str) -> None:
             "cf-world has none .knolling, knolling-counts, natural, conceptmix do.: name a chat model",
         ),
         (("natural", "builtin/drawn", {"prompts": "x"}), "builtin/drawn has no options, but prompts was given"),
-        (("natural", "builtin/drawn", {}, "image", "published"), "asks nobody, .*: name a chat model"),
+        (("natural", "builtin/drawn", {}, "image", "published"), "calls no model, .*: name a chat model"),
         (("natural", None), "there is no judge for natural that works offline: name a chat model"),
     ],
 )

@@ -60,7 +60,7 @@ def test_the_tolerance_decides_from_which_distance_on_a_string_is_shown() -> Non
     verdict = judged(TextJudge(reader, tolerance=0.3), what)
     assert (verdict.passed, verdict.score) == (True, 1)
     assert not judged(TextJudge(FixedReader("OPEN"), compare="strict"), item(*text_questions(["Open"]))).passed
-    with pytest.raises(FormalimgError, match="unknown compare 'fuzzy': known are loose, strict"):
+    with pytest.raises(FormalimgError, match="unknown compare 'fuzzy': choose from loose, strict"):
         TextJudge(reader, compare="fuzzy")  # type: ignore[arg-type]
 
 

@@ -31,7 +31,7 @@ class Letters(TextAnswer):
     @classmethod
     def from_text(cls, text: str) -> Self:
         if len(text) != 3:
-            raise ValueError(f"these are {len(text)} letters\nand not 3")
+            raise ValueError(f"there are {len(text)} letters\nand not 3")
         return cls(letters=text)
 
 

@@ -67,7 +67,7 @@ def test_a_drawing_carries_the_scene_that_the_model_decided_on(suite: str) -> No
             "",
         ),
         (FormulaSpec(NO_FORMULA, unreadable="(and"), "the published dsl is no formula"),
-        (ConceptSpec((CAT,)), "does not tell which concept belongs to which object"),
+        (ConceptSpec((CAT,)), "does not assign the concepts to objects"),
     ],
 )
 def test_what_cannot_be_drawn_is_declined_with_the_reason(spec: object, reason: str) -> None:

@@ -81,7 +81,7 @@ def test_a_port_on_which_something_else_listens_is_told_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=answer, args=(listening,))
         thread.start()
-        with pytest.raises(ConnectionError, match="it is not Ray: give the port of"):
+        with pytest.raises(ConnectionError, match="is not Ray: give the port of"):
             probe(f"127.0.0.1:{listening.getsockname()[1]}")
         thread.join()
 

@@ -47,7 +47,7 @@ class Condition:
         require_types(Condition, vars(self))
         if not self.needs_layout and not self.with_prompt:
             raise FormalimgError(
-                "without words and without a layout nothing is asked for: choose a layout, or keep the words"
+                "a condition without prompt and layout asks for nothing: choose a layout, or keep the prompt"
             )
 
     @property

@@ -97,4 +97,4 @@ def reviewing() -> Reviewing:
         authoring = suite(name).authoring()
         if authoring is not None and (review := authoring.reviewing()) is not None:
             return review
-    raise FormalimgError("nothing that is written here is reviewed in groups")
+    raise FormalimgError("this benchmark has no groups to review")

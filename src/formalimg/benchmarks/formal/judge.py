@@ -214,7 +214,7 @@ class PublishedClauseJudge(PublishedJudge):
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         spec = item.spec
         if not isinstance(spec, FormulaSpec):
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula")
         try:
             prenex = to_prenex(spec.formula)
         except FormulaError as error:
