@@ -233,5 +233,5 @@ def test_what_it_cannot_judge_is_refused_before_a_run(arguments: tuple[Any, ...]
 
 
 def test_it_is_no_grounder() -> None:
-    with pytest.raises(FormalimgError, match="builtin/drawn is a judge, and finds no objects: known is builtin/icons"):
+    with pytest.raises(FormalimgError, match="builtin/drawn is a judge, and finds no objects: use builtin/icons"):
         open_grounder("builtin/drawn")

@@ -123,7 +123,7 @@ def test_other_suites_and_wrong_options_are_refused() -> None:
     pytest.importorskip("rapidocr", reason=NEEDED)
     with pytest.raises(FormalimgError, match="ocr/rapidocr reads text only"):
         open_judge("knolling", "ocr/rapidocr")
-    with pytest.raises(FormalimgError, match="there is no text reader ocr/tesseract: known is ocr/rapidocr"):
+    with pytest.raises(FormalimgError, match="there is no text reader ocr/tesseract: use ocr/rapidocr"):
         open_judge("free-prompts", "ocr/tesseract")
     with pytest.raises(FormalimgError, match="no option 'colour'"):
         open_judge("free-prompts", "ocr/rapidocr", {"colour": "red"})

@@ -185,7 +185,7 @@ def test_seeds_and_options_go_with_images_and_edits_of_openai() -> None:
     assert seeded.served["seed"] == 7
     form = server.requests[2].form
     assert (form["moderation"], form["seed"], form["steps"]) == ([b"low"], [b"7"], [b"4"])
-    assert "words only" in str(spoken)
+    assert "text only" in str(spoken)
     assert len(server.requests) == 3
 
 

@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_asked_again_and_then_unreadable() -> None:
     assert isinstance(ask(provider, parse_retries=2), Answered)
     found = ask(TellingProvider(["a", "ab"]), parse_retries=1, cache=False)
     assert isinstance(found, Unanswered)
-    assert (found.kind, found.reason) == ("unreadable", "the answer cannot be read: these are 2 letters and not 3")
+    assert (found.kind, found.reason) == ("unreadable", "the answer cannot be read: there are 2 letters and not 3")
 
 
 def test_an_answer_that_was_cut_off_counts_and_is_cached() -> None:

@@ -128,7 +128,7 @@ WRONG: list[tuple[Any, int, str]] = [
     (asked({"scene": CUP}, item={"suite": "knoling", "id": "1"}), 400, "items[0]: unknown suite"),
     (asked({"scene": CUP}, item={"questions": ["A cat?"]}), 400, "images[0].scene: a scene can be scored by a formula"),
     (asked({"scene": CUP}, item={"formula": "(Is", "vocabulary": "/etc/passwd"}), 400, "items[0]: unknown vocabulary"),
-    (asked(*[{"scene": CUP}] * 257), 413, "items: these are 257"),
+    (asked(*[{"scene": CUP}] * 257), 413, "items: there are 257"),
     ({**asked({"scene": CUP}), "parts": 0}, 400, "parts: send true or false"),
 ]
 

@@ -134,7 +134,7 @@ def test_folders_that_belong_to_nobody_are_not_searched(tmp_path: Path, monkeypa
         ('[defaults]\nruns = ""', "runs in .* cannot be used: write the path of a folder"),
         ("[defaults", "is not valid TOML"),
         (f"{'a.' * 50_000}b = 1", "is not valid TOML|bytes"),
-        ("x = " + "[" * 5000, "is not TOML: values in it are nested too deeply"),
+        ("x = " + "[" * 5000, "is not valid TOML: values in it are nested too deeply"),
         ("#" * 200_000, "cannot read ./formalimg.toml: it has 200,000 bytes"),
     ],
     ids=lambda text: text[:40],

@@ -118,7 +118,7 @@ def test_an_exception_fails_only_what_was_not_answered_yet(tmp_path: Path) -> No
 
 
 def test_more_answers_than_requests_end_the_run(tmp_path: Path) -> None:
-    with pytest.raises(FormalimgError, match="gave more images than the 4 it was asked for"):
+    with pytest.raises(FormalimgError, match="gave more images than the 4 requested"):
         execute(order(_TooMany(batch=4)), tmp_path / "run")
 
 

@@ -63,7 +63,7 @@ def test_wrong_numbers_and_addresses_are_refused_before_a_cluster_is_looked_for(
 ) -> None:
     monkeypatch.setattr("formalimg.runs.ray.worker.find_spec", lambda name: "there")
     for wrong, told in (
-        ({"workers": 0}, "0 workers"),
+        ({"workers": 0}, "number of workers 0"),
         ({"address": "ray://head:10001"}, "from outside: use"),
         ({"address": "head"}, "'head' is not an address of a Ray cluster: use auto, local or HOST:PORT"),
         ({"address": "head:port"}, "is not an address of a Ray cluster"),
