@@ -17,7 +17,7 @@ from formalimg.api import run
 from formalimg.benchmarks.cfworld.items import pair_spec
 from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
 from formalimg.benchmarks.conceptmix.judge import PublishedQuestionJudge
-from formalimg.benchmarks.formal.judge import PublishedClauseJudge, PublishedSceneJudge
+from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage

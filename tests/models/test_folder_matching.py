@@ -323,7 +323,7 @@ REFUSALS: dict[str, Refusal] = {
         options={"layout": "map"}),
     "an unknown layout": Refusal("", "unknown layout 'flat': choose from imagefolder, .*, published, map",
         options={"layout": "flat"}),
-    "an unknown option": Refusal("", r"unknown option 'lay': choose from layout, grid and files", options={"lay": "map"}),
+    "an unknown option": Refusal("", r"unknown option 'lay': choose from layout, grid", options={"lay": "map"}),
 }  # fmt: skip
 
 

@@ -223,7 +223,11 @@ def test_options_that_do_not_belong_together_are_refused(tmp_path: Path) -> None
         ("openai/painter", ("--condition", "rewritten"), "belong together"),
         ("openai/painter", ("-R", "temperature=1"), "belong together"),
         ("openai/painter", ("--condition", "rewritten", *named, "--words", "without"), "asks for nothing"),
-        ("openai/painter", ("--condition", "rewritten", *named, "--layouts", "runs/x"), "has no effect without a layout"),
+        (
+            "openai/painter",
+            ("--condition", "rewritten", *named, "--layouts", "runs/x"),
+            "effect without a layout",
+        ),
         ("folder/pictures", ("--condition", "rewritten", *named), "serves images that exist"),
     ):
         done = formalimg("run", "--no-judge", "cf-world", "--items", "items", "-m", model, *more, "--out", "run")

@@ -114,7 +114,9 @@ def test_the_marker_of_another_run_is_no_permission(tmp_path: Path) -> None:
         lambda: execute(order(Speckles(name="test/other"), images=f"file://{tmp_path}/store"), tmp_path / "run"),
     ]
     for use in uses:
-        with pytest.raises(FormalimgError, match=r"has no file \.formalimg-run that says|holds files that are not of this run"):
+        with pytest.raises(
+            FormalimgError, match=r"has no file \.formalimg-run that says|files that are not of this run"
+        ):
             use()
     assert files(tmp_path / "store") == before
 
