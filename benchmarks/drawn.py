@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tools.draw_contact_sheets import style_sample
 
 from formalimg import load
-from formalimg.benchmarks.drawn_requests import drawn_request, undrawable_because
+from formalimg.benchmarks.formal.spec import drawn_request, undrawable_because
 from formalimg.drawing import styles
 from formalimg.drawing.layout import solve_drawn
 from formalimg.drawing.render import draw_scene

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formalimg.benchmarks.geneval2 import formulas as geneval2
+from formalimg.benchmarks.geneval2 import judge as geneval2
 from formalimg.benchmarks.loader import load_with_skipped
 from formalimg.benchmarks.object_spec import ObjectSpec, to_formula
 from formalimg.benchmarks.odd_records import odd_tags

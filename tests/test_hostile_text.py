@@ -24,8 +24,14 @@ from formalimg.reports.figures.svg import element, fit_text
 from formalimg.reports.results.result import Evaluation
 from formalimg.reports.sharing import cards
 from formalimg.reports.sharing.cards import data_card
-from formalimg.reports.tables.html import render_html
-from formalimg.reports.tables.markup import latex_escape, markdown_code, markdown_escape, render_latex, render_markdown
+from formalimg.reports.tables.markup import (
+    latex_escape,
+    markdown_code,
+    markdown_escape,
+    render_html,
+    render_latex,
+    render_markdown,
+)
 from formalimg.reports.tables.model import Column, TableRow
 from formalimg.runs.manifest import Identity, read_manifest, write_manifest
 from formalimg.runs.reader import open_run

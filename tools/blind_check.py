@@ -21,14 +21,13 @@ from typing import Any, NamedTuple
 
 from PIL import Image, ImageDraw, ImageFont
 
-from formalimg.benchmarks.drawn_requests import BriefSpec, NothingToDrawError, drawn_request, undrawable_because
+from formalimg.benchmarks.formal.spec import BriefSpec, NothingToDrawError, drawn_request, undrawable_because
 from formalimg.benchmarks.loader import load
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.layout import solve_drawn
 from formalimg.drawing.render import draw_scene
-from formalimg.drawing.scene import DrawnScene
-from formalimg.drawing.space import DrawnSpace
+from formalimg.drawing.scene import DrawnScene, DrawnSpace
 from formalimg.drawing.truth import is_ordinary
 from formalimg.judges.certificates.scene_changes import find_vocabulary, generate_changes
 from formalimg.logic.vocabulary import vocabulary

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from formalimg.benchmarks.geneval2 import formulas as geneval2
+from formalimg.benchmarks.geneval2 import judge as geneval2
 from formalimg.benchmarks.loader import load
 from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
 from formalimg.scenes.objects import Box, SceneObject

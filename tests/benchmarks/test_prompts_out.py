@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.benchmarks.conditions import Condition, StyleText
-from formalimg.benchmarks.export.prompts import prompt_rows
+from formalimg.benchmarks.conditions import Condition, StyleText, prompt_rows
 from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.folder_model import open_folder

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from formalimg.benchmarks.authoring.reviewing import StaleGroupError
+from formalimg.benchmarks.authoring.task import StaleGroupError
 from formalimg.benchmarks.cfworld.authoring.group_task import WrittenGroup
 from formalimg.benchmarks.cfworld.authoring.review_desk import GroupDesk, exclusive_access
 from formalimg.benchmarks.cfworld.authoring.review_queue import digest_of, queue_lines, read_review

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from formalimg import load
-from formalimg.benchmarks.drawn_requests import undrawable_because
+from formalimg.benchmarks.formal.spec import undrawable_because
 from formalimg.drawing.signed_png import read_signed_png
 from formalimg.runs.reader import open_run
 from tests.support.command import formalimg

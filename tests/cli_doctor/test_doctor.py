@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from formalimg.cli import doctor_checks as checks
-from formalimg.cli.doctor_checks import check_known_answers, run_checks
+from formalimg.cli import doctor as checks
+from formalimg.cli.doctor import check_known_answers, run_checks
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.factory import open_grounder
 from formalimg.judges.scene_judge import SceneJudge

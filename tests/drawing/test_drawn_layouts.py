@@ -10,8 +10,7 @@ import pytest
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.layout import NoDrawing, solve_drawn
-from formalimg.drawing.scene import BriefObject, BriefRelation, DrawnScene, SceneBrief
-from formalimg.drawing.space import relation_word
+from formalimg.drawing.scene import BriefObject, BriefRelation, DrawnScene, SceneBrief, relation_word
 from formalimg.drawing.truth import brief_concepts, concept_holds, verify_drawn
 
 RELATIONS = ("left", "right", "above", "below", "top", "bottom", "in front of", "behind", "inside", "outside")

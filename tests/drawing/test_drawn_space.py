@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from formalimg.drawing.scene import DrawnScene
-from formalimg.drawing.space import DrawnSpace, relation_word
+from formalimg.drawing.scene import DrawnScene, DrawnSpace, relation_word
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene, SceneRelation
 

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg._util.edit_distance import edit_distance
 from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, text_questions, whole_question
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import TextLine
 from formalimg.judges.factory import open_judge
 from formalimg.judges.preflight import check_judge, needs_preflight
 from formalimg.judges.prompt_judge import PromptJudge
-from formalimg.judges.text_judge import TextJudge, match_texts, normalize_text
+from formalimg.judges.text_judge import TextJudge, edit_distance, match_texts, normalize_text
 from formalimg.scenes.objects import Box
 from formalimg.types import Item, Unscored, Verdict
 from tests.support.drawn_text import FixedReader, draw_text

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.language.ontology.entries import OntologyError, load_ontology
-from formalimg.language.ontology.knowledge import RELATIONS, ontology
+from formalimg.language.ontology.knowledge import RELATIONS, OntologyError, load_ontology, ontology
 from formalimg.language.ontology.plausibility import find_implausible
 from formalimg.logic.vocabulary import vocabulary
 

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from formalimg._util.io import cache_folder
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Answered, Attachment, CallError, Completion, Message, Reply, Unanswered, Usage
-from formalimg.models.cache import AnswerCache, cache_folder, cache_key
+from formalimg.models.cache import AnswerCache, cache_key
 from formalimg.models.provider_models import build_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.types import Setting

@@ -10,13 +10,13 @@ from typing import Self
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import text_answer
+from formalimg.models import structured_output
 from formalimg.models.base import Answered, Completion, Message, Unanswered
 from formalimg.models.options import sampling_options
 from formalimg.models.provider_models import build_chat_model
 from formalimg.models.registry import open_chat_model
 from formalimg.models.retry import RetryPolicy
-from formalimg.models.text_answer import TextAnswer, json_or_literal
+from formalimg.models.structured_output import TextAnswer, json_or_literal
 from formalimg.types import Setting
 from tests.support.telling_chat import TellingProvider
 
@@ -136,7 +136,7 @@ def test_numbers_that_are_hashed_alike_take_no_long_time(entry: str) -> None:
 def test_literals_with_some_numbers_as_keys_are_read() -> None:
     assert json_or_literal("{1: 'a', 2: ['b', None]}") == {1: "a", 2: ["b", None]}
     assert json_or_literal(" {'holds': True, 'which': {1, 2}}") == {"holds": True, "which": {1, 2}}
-    texts = {f"{number}": number for number in range(5 * text_answer.MAX_NUMERIC_KEYS)}
+    texts = {f"{number}": number for number in range(5 * structured_output.MAX_NUMERIC_KEYS)}
     assert json_or_literal(str(texts)) == texts
-    numbers = dict.fromkeys(range(text_answer.MAX_NUMERIC_KEYS))
+    numbers = dict.fromkeys(range(structured_output.MAX_NUMERIC_KEYS))
     assert json_or_literal(str(numbers)) == numbers

@@ -16,8 +16,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.question_judge import NumberedAnswers, YesNoAnswer
 from formalimg.models.base import Answered
 from formalimg.models.providers.openai import open_openai_chat
-from formalimg.models.structured_output import answer_schema
-from formalimg.models.text_answer import TextAnswer
+from formalimg.models.structured_output import TextAnswer, answer_schema
 from formalimg.models.yes_probability import TokenLogprobs, first_token_chances, read_logprobs, yes_probability
 from tests.support.loopback import Fault, Loopback, scripted
 from tests.support.remote_models import CONVERSATION, wait_for

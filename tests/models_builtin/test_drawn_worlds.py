@@ -9,14 +9,13 @@ import pytest
 
 from formalimg import load, parse
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
-from formalimg.benchmarks.drawn_requests import undrawable_because
-from formalimg.benchmarks.formal.spec import NO_FORMULA, FormulaSpec
+from formalimg.benchmarks.formal.spec import NO_FORMULA, FormulaSpec, undrawable_because
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.signed_png import read_signed_png
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.base import Failed, Generated, ImageRequest, Refused
 from formalimg.models.builtin.baselines import _DRAWN_VERSION, Baseline, open_baseline
-from formalimg.models.builtin.drawn_scatter import compose_drawn_scatter
+from formalimg.models.builtin.drawn_reader import compose_drawn_scatter
 from formalimg.models.builtin.oracle import compose_drawn_solution
 from formalimg.runs.plan import image_key
 from formalimg.scenes.objects import CANVAS

@@ -23,8 +23,8 @@ from formalimg._util.installing import install_line
 from formalimg.benchmarks.cfworld.score_studies import compare_scores
 from formalimg.benchmarks.loader import load
 from formalimg.cli.captions import captions_command
-from formalimg.cli.census import census_command
 from formalimg.cli.report import report_command
+from formalimg.cli.synth import census_command
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
 from formalimg.reports.comparison import compare

@@ -26,8 +26,7 @@ from formalimg.reports.tables.format import (
     json_table,
     notes_of,
 )
-from formalimg.reports.tables.html import render_html
-from formalimg.reports.tables.markup import render_latex, render_markdown
+from formalimg.reports.tables.markup import render_html, render_latex, render_markdown
 from formalimg.reports.tables.model import Cell, Column, ColumnType, Number, TableRow
 from formalimg.reports.tables.terminal import render_terminal, terminal_plain_text
 from formalimg.stats.observations import Interval, Rate

@@ -158,7 +158,7 @@ READ = """
 import io, threading
 from PIL import Image
 from formalimg.rewards.inputs import load_image
-from formalimg.rewards.server.metrics import resident_bytes
+from formalimg.rewards.server.app import resident_bytes
 from formalimg.rewards.server.http_server import release_large_blocks
 
 release_large_blocks()

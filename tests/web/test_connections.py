@@ -19,11 +19,17 @@ from starlette.types import Message
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.app import create_reward_app
 from formalimg.web import json_body as bodies
-from formalimg.web.connections import MAX_HEAD, ConnectionLimits, LimitedServer, limited_config
+from formalimg.web.connections import (
+    MAX_HEAD,
+    ConnectionLimits,
+    LimitedServer,
+    RepeatFilter,
+    limited_config,
+    limited_log,
+)
 from formalimg.web.json_body import json_endpoint
 from formalimg.web.security import host_name
 from formalimg.web.server import build_app, listen
-from formalimg.web.server_log import RepeatFilter, limited_log
 from tests.rewards_server.servers import connected, until_closed, until_there
 
 LIMITS = ConnectionLimits(timeout=0.6, max_connections=2)

@@ -26,7 +26,7 @@ from formalimg.web.viewer import index as indexing
 from formalimg.web.viewer import site as remembering
 from formalimg.web.viewer.app import create_viewer_app
 from formalimg.web.viewer.index import BaselineDifference, IndexedRun, RunIndex
-from formalimg.web.viewer.run_list import PER_PAGE, filter_choices, parse_runs_query, run_status, select_runs
+from formalimg.web.viewer.runs import PER_PAGE, filter_choices, parse_runs_query, run_status, select_runs
 from formalimg.web.viewer.site import Site, StampedCache
 from formalimg.web.viewer.summaries import RunSummary, sparkline, summarize_run
 from tests.human_eval.counterfactual_runs import scored_item, scored_run

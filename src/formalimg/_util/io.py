@@ -10,6 +10,7 @@ import errno
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -267,3 +268,21 @@ def read_text(path: Path) -> str:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise FormalimgError(f"{path} is not UTF-8 text (byte {error.start:,}): save it as UTF-8") from error
+
+
+CACHE_VARIABLE = "FORMALIMG_CACHE"  # Environment variable that names the cache folder
+
+
+def cache_folder() -> Path:
+    """Return the cache directory: `FORMALIMG_CACHE`, or `formalimg` in the platform's user cache directory."""
+    variable = os.environ.get(CACHE_VARIABLE)
+    if variable:
+        return Path(variable)
+    home = Path.home()
+    match sys.platform:
+        case "darwin":
+            return home / "Library" / "Caches" / "formalimg"
+        case "win32":
+            return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "formalimg" / "Cache"
+        case _:
+            return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "formalimg"

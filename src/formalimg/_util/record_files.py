@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from formalimg._util.io import refuse_special_file
-from formalimg._util.json_size import count_values
-from formalimg._util.strict_json import loads_strict
+from formalimg._util.strict_json import count_values, loads_strict
 from formalimg._util.text import read_csv_cell
 from formalimg.errors import FormalimgError
 

@@ -1,4 +1,4 @@
-"""Safe output text: messages and JSON without control characters, and CSV cells that are not executed."""
+"""Safe output text: messages and JSON without control characters, CSV cells that are not executed, and pages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
 
 HIDDEN = "\x7f-\x9f\u180e\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f"
 """Ranges of characters beyond ASCII that are obeyed or not seen, for regular expressions: C1 control characters, line
@@ -90,3 +97,37 @@ def counts_text(counts: Mapping[str, int], shown: int | None = None) -> str:
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     more = "" if shown is None or len(ordered) <= shown else f", and {len(ordered) - shown} more"
     return ", ".join(f"{value} {count}" for value, count in ordered[:shown]) + more
+
+
+_FORBIDDEN = re.compile(f"[\0-\x08\x0b\x0c\x0e-\x1f{HIDDEN}\ufdd0-\ufdef\ufffe\uffff]")
+
+
+def render_template(package: str, template: str, **values: object) -> Markup:
+    """Render a template from the package's `templates/` folder. Values are escaped unless they are markup."""
+    from markupsafe import Markup
+
+    return Markup(environment(package).get_template(template).render(values))
+
+
+@cache
+def environment(package: str) -> Environment:
+    """Return the Jinja2 environment of a package, in which undefined names raise errors."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_printable,
+    )
+
+
+def printable(text: str) -> str:
+    """Replace control characters and characters that are invalid in pages or invisible by a dot."""
+    return _FORBIDDEN.sub("·", text)
+
+
+def _printable(value: object) -> object:
+    return printable(value) if type(value) is str else value

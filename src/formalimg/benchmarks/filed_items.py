@@ -114,7 +114,7 @@ class CheckedFile:
     def __init__(self, path: Path, suite: str) -> None:
         from importlib.metadata import version  # these here, because most files are small
 
-        from formalimg._util.cache_folder import cache_folder
+        from formalimg._util.io import cache_folder
 
         with path.open("rb") as file:
             self.digest = hashlib.file_digest(file, "sha256").hexdigest()

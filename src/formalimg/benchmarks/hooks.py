@@ -1,10 +1,11 @@
-"""Optional hooks of benchmarks beyond the contract in `types.py`, and their terms for tables and pages."""
+"""Optional hooks of benchmarks beyond the contract in `types.py`: terms for tables and pages, and sampling of items."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from formalimg.errors import FormalimgError
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from random import Random
 
     from formalimg.benchmarks.export.sheets import Datasheet
-    from formalimg.benchmarks.synthesis import Synthesis
     from formalimg.drawing.scene import DrawnScene
     from formalimg.human_eval.agreement.study_tables import OwnStudy, StudyName
     from formalimg.judges.recorded_judge import RecordedModels
@@ -39,6 +39,39 @@ class PartTerms(NamedTuple):
     hold: str  # said of several
     failed: str  # said of parts that an image does not show
     is_code: bool = False  # parts are written in a formal language
+
+
+class SampledItems(NamedTuple):
+    """The sampled items, and the number of rejected draws by reason."""
+
+    items: list[Item[Any]]
+    rejected: Mapping[str, int]
+
+
+class SynthesisPlan(NamedTuple):
+    """The suite and number of items to sample, and the function that samples them."""
+
+    suite: str
+    total: int
+    make: Callable[[Callable[[int], None]], SampledItems]  # calls its argument with the number of items so far
+
+
+class Synthesis(ABC):
+    """How a benchmark's items are sampled."""
+
+    suites: ClassVar[str]  # the suites that it serves, as messages name them
+    options: ClassVar[frozenset[str]]  # its own options of `formalimg items synth`
+
+    @property
+    def counting(self) -> str | None:
+        """The suite that counts objects with the same vocabulary; None if there is none."""
+        return None
+
+    @abstractmethod
+    def plan(
+        self, levels: tuple[int, ...] | None, per_level: int | None, seed: int, options: Mapping[str, Any]
+    ) -> SynthesisPlan:
+        """Return the sampling plan for the given levels, number per level, seed and options."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
+from formalimg.benchmarks.hooks import Synthesis
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import closest_match
 from formalimg.types import Benchmark
@@ -55,3 +56,19 @@ def suite_names() -> tuple[str, ...]:
 def _load_folder(folder: str) -> Mapping[str, Benchmark]:
     benchmarks: tuple[Benchmark, ...] = import_module(f"formalimg.benchmarks.{folder}.benchmark").BENCHMARKS
     return {benchmark.name: benchmark for benchmark in benchmarks}
+
+
+def synthesis_of(name: str, options: Mapping[str, object]) -> Synthesis:
+    """Return the synthesis of a suite; raise an error if the suite has none or does not support an option."""
+    synthesis = suite(name).synthesis()
+    if synthesis is None:
+        supported = ", ".join(suite_name for suite_name in suite_names() if suite(suite_name).synthesis())
+        raise FormalimgError(
+            f"items of {name} are written, not drawn: `formalimg items write` makes new ones; synth is for {supported}"
+        )
+    for option in options:
+        if option not in synthesis.options:
+            candidates = (suite(suite_name).synthesis() for suite_name in suite_names())
+            supported = next(candidate.suites for candidate in candidates if candidate and option in candidate.options)
+            raise FormalimgError(f"{name} has no {option}: that is for {supported}")
+    return synthesis

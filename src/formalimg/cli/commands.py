@@ -299,7 +299,7 @@ _ITEMS = {
         "natural --model openai/gpt-5 --out my-suite --dry-run",
     ),
     "review": CommandEntry("Accept or reject written groups of items.", target="review:review_app"),
-    "census": CommandEntry("Count what the items of a suite are made of.", "natural"),
+    "census": CommandEntry("Count what the items of a suite are made of.", "natural", "synth"),
     "captions": CommandEntry("Count which kinds of visual concepts captions mention.", "captions.txt"),
 }
 

@@ -15,7 +15,7 @@ from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.benchmarks.export.prompts import PromptFormat
+    from formalimg.benchmarks.conditions import PromptFormat
     from formalimg.benchmarks.export.splits import SplitBy, Trainer
     from formalimg.types import Item
 
@@ -182,7 +182,7 @@ def _write_new(texts: Mapping[Path, str]) -> None:
 
 
 def _export_prompts(selection: _ItemSelection, out: Path | None, form: PromptFormat | None, style: StyleName) -> None:
-    from formalimg.benchmarks.export.prompts import format_prompts, prompt_rows
+    from formalimg.benchmarks.conditions import format_prompts, prompt_rows
     from formalimg.reports.tables.format import count_noun
 
     rows = list(prompt_rows(selection.load(), style=style, samples=selection.samples))

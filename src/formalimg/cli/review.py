@@ -36,7 +36,7 @@ def export_queue_command(
     Decide with `formalimg items review open`, or in the file: set the decision of each line to accept, reject, or
     edit; to edit, change the fields of the line itself.
     """
-    from formalimg.benchmarks.authoring.reviewing import reviewing  # here, so that other commands start faster
+    from formalimg.benchmarks.authoring.task import reviewing  # here, so that other commands start faster
 
     count = reviewing().export_queue(source, out)
     echo(f"{count:,} group{'s' * (count != 1)} in {out}: set each decision to accept, reject or edit")
@@ -68,7 +68,7 @@ def import_queue_command(
 
     Exit code 1 if some are undecided, or none is kept; 2 if a line makes no sense, and then nothing is written.
     """
-    from formalimg.benchmarks.authoring.reviewing import reviewing
+    from formalimg.benchmarks.authoring.task import reviewing
 
     review = reviewing().import_queue(queue, out, version)
     for decision in ("accept", "edit", "reject"):

@@ -90,7 +90,7 @@ def check_drawable(models: Sequence[str], suite: str, items: Sequence[Item[Any]]
 
     if suite_of(suite).world != "drawn" or not any(map(is_built_in, models)):
         return
-    from formalimg.benchmarks.drawn_requests import undrawable_because  # here, because it reads the catalog of drawings
+    from formalimg.benchmarks.formal.spec import undrawable_because
 
     count = sum(undrawable_because(item.spec) is None for item in items)
     if count < len(items):

@@ -1,4 +1,4 @@
-"""`formalimg items synth`: sample new items."""
+"""`formalimg items synth` and `items census`: sample new items, and count the features of items."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from formalimg.benchmarks.items_file import write_items
+from formalimg.benchmarks.loader import load_with_skipped
+from formalimg.benchmarks.odd_records import odd_lines
 from formalimg.benchmarks.registry import suite as suite_of
-from formalimg.benchmarks.synthesis import synthesis_of
-from formalimg.cli.census import show_census
+from formalimg.benchmarks.registry import synthesis_of
 from formalimg.cli.commands import argument, option
 from formalimg.cli.options import (
     MAX_COUNT,
@@ -21,6 +22,7 @@ from formalimg.cli.options import (
     ProfileName,
     read_levels,
 )
+from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
 from formalimg.cli.streams import echo, progress_bar
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
@@ -107,3 +109,41 @@ def _show_summary(items: Sequence[Item[Any]], rejected: Mapping[str, int], path:
     reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(rejected.items())) or "none"
     echo(f"\ndraws given up: {reasons}")
     echo(f"{len(items)} item{'s' * (len(items) != 1)} in {path}, instructions {instruction_digest(items)}")
+
+
+def census_command(
+    suites: Annotated[list[str], argument("SUITE...", "The benchmark, such as knolling, or several.")],
+    items: Annotated[
+        Path | None, option("PATH", "Load the items from here. Default: the suite shipped with formalimg.")
+    ] = None,
+    figures: Figures = None,
+    figures_as: FiguresAs = "svg,png",
+) -> None:
+    """Count what the items of a suite are made of.
+
+    Predicates and classes, concepts, or fields and questions, with their frequencies. Figures of several suites of one
+    benchmark have them side by side.
+    """
+    formats = figure_formats(figures, figures_as)
+    loaded = {suite: load_with_skipped(suite, items) for suite in suites}
+    if figures is not None:
+        from formalimg.reports.figures.charts import item_figures
+
+        all_items = [item for suite_items in loaded.values() for item in suite_items.items]
+        write_figures(item_figures(all_items), figures, formats, "there are no items")
+    for number, (suite, suite_items) in enumerate(loaded.items()):
+        if len(loaded) > 1:
+            echo(f"\n{suite}" if number else suite)
+        show_census(suite, suite_items.items)
+        for line in suite_items.repairs:
+            echo(line)
+        if odd := odd_lines(suite_items.items, suite_items.skipped):
+            echo("\nodd records, by tag:")
+            for line in odd:
+                echo(f"  {line}")
+
+
+def show_census(suite: str, items: Sequence[Item[Any]]) -> None:
+    """Print the number of occurrences of each feature in the items."""
+    for line in suite_of(suite).census_lines(items) or (f"{len(items)} items of {suite}",):
+        echo(line)

@@ -18,7 +18,7 @@ from formalimg.drawing.icon import Icon, PixelFrame, palette
 from formalimg.drawing.layout_model import DrawnLook, StandingPlace
 from formalimg.drawing.outline import coverage, silhouette_mask
 from formalimg.drawing.render import paint_object
-from formalimg.drawing.space import OCCLUSION
+from formalimg.drawing.scene import OCCLUSION
 from formalimg.drawing.svg import icon_drawing
 from formalimg.scenes.objects import CANVAS, Box
 

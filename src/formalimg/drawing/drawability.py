@@ -11,9 +11,8 @@ from statistics import fmean
 from formalimg.drawing.catalog import OVERLAY_STATES, DrawnCatalog, DrawnClass, drawn_catalog
 from formalimg.drawing.icon import palette
 from formalimg.drawing.materials import MATERIALS
-from formalimg.drawing.scene import BriefObject, SceneBrief
+from formalimg.drawing.scene import OCCLUSION, BriefObject, SceneBrief, material_word, relation_word
 from formalimg.drawing.shapes import SHAPES
-from formalimg.drawing.space import OCCLUSION, material_word, relation_word
 from formalimg.drawing.truth import COMPARABLE, FEWEST_REFERENCES, MOST_APART, size_limit
 from formalimg.logic.parser import parse
 from formalimg.logic.syntax import Formula, Value, Variable, atoms

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formalimg.drawing.scene import SceneBrief
-from formalimg.drawing.space import RECORD_OF, material_word, relation_word
+from formalimg.drawing.scene import RECORD_OF, SceneBrief, material_word, relation_word
 from formalimg.logic.parser import parse
 from formalimg.logic.syntax import Formula
 from formalimg.logic.variables import rename_apart

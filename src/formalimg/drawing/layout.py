@@ -13,8 +13,7 @@ from formalimg.drawing.drawability import why_not_drawable, with_surroundings
 from formalimg.drawing.facts import DrawnFacts, Fact, brief_facts, formula_facts
 from formalimg.drawing.icon import Icon
 from formalimg.drawing.layout_model import DrawnLook, LayoutAttempt, LayoutModel
-from formalimg.drawing.scene import DrawnScene, SceneBrief
-from formalimg.drawing.space import OCCLUSION
+from formalimg.drawing.scene import OCCLUSION, DrawnScene, SceneBrief
 from formalimg.drawing.svg import polylines
 from formalimg.drawing.truth import brief_concepts, concept_holds, verify_drawn
 from formalimg.logic.syntax import Formula

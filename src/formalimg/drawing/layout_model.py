@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from formalimg.drawing.catalog import DrawnClass
 from formalimg.drawing.facts import DrawnFacts, Fact
 from formalimg.drawing.icon import Icon
-from formalimg.drawing.space import OCCLUSION
+from formalimg.drawing.scene import OCCLUSION
 from formalimg.drawing.truth import size_limit
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import CANVAS, Box

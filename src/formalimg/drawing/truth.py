@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from formalimg.drawing.catalog import DrawnCatalog, DrawnClass, drawn_catalog
 from formalimg.drawing.icon import palette
-from formalimg.drawing.scene import DrawnScene, SceneBrief
-from formalimg.drawing.space import DrawnSpace, material_word, relation_word
+from formalimg.drawing.scene import DrawnScene, DrawnSpace, SceneBrief, material_word, relation_word
 from formalimg.errors import FormalimgError
 from formalimg.logic.syntax import Atom, Formula
 from formalimg.logic.verification import Verification, verify

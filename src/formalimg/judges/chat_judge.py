@@ -20,8 +20,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import DECLINED, LoadedImage, UnscoredReason
 from formalimg.models.base import Answered, Attachment, Message, Unanswered
 from formalimg.models.pricing import Price, note_waste, price_of
-from formalimg.models.structured_output import read_aside
-from formalimg.models.text_answer import TextAnswer
+from formalimg.models.structured_output import TextAnswer, read_aside
 from formalimg.prompts import USER_LINE, Prompt, load_prompts
 from formalimg.types import ChatModel, Setting
 

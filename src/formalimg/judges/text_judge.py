@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from formalimg._util.edit_distance import edit_distance
 from formalimg._util.text import truncate
 from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
 from formalimg.judges.base import LoadedImage, TextLine, TextReader, TextReading
@@ -312,3 +311,25 @@ def _overlap_share(low: float, high: float, other_low: float, other_high: float)
     """Return the overlap of two intervals as a fraction of the shorter one."""
     shorter = min(high - low, other_high - other_low)
     return (min(high, other_high) - max(low, other_low)) / shorter if shorter > 0 else 0.0
+
+
+def edit_distance(first: str, second: str) -> int:
+    """Return the Levenshtein distance between two strings, using Myers' bit-parallel algorithm."""
+    if not first:
+        return len(second)
+    full, last = (1 << len(first)) - 1, 1 << (len(first) - 1)
+    positions: dict[str, int] = {}
+    for index, character in enumerate(first):
+        positions[character] = positions.get(character, 0) | 1 << index
+    distance, plus, minus = len(first), full, 0
+    for character in second:
+        equal = positions.get(character, 0)
+        vertical = equal | minus
+        horizontal = (((equal & plus) + plus) ^ plus) | equal
+        up = minus | (full & ~(horizontal | plus))
+        down = plus & horizontal
+        distance += bool(up & last) - bool(down & last)
+        up, down = (up << 1) | 1, down << 1
+        plus = (down | ~(vertical | up)) & full
+        minus = up & vertical & full
+    return distance

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from formalimg._util.cache_folder import CACHE_VARIABLE
-from formalimg._util.cache_folder import cache_folder as cache_folder
 from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
+from formalimg._util.io import CACHE_VARIABLE
 from formalimg._util.strict_json import StoredValueError, stored_json, stored_text, wrong_value
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Attachment, Completion, Message

@@ -11,6 +11,7 @@ from functools import partial
 from re import Pattern
 from typing import Protocol
 
+from formalimg._util.io import cache_folder
 from formalimg._util.text import truncate
 from formalimg.models.base import (
     Answered,
@@ -29,7 +30,7 @@ from formalimg.models.base import (
     Unanswered,
     Usage,
 )
-from formalimg.models.cache import AnswerCache, CurrentQuestion, cache_folder, cache_key, single_flight
+from formalimg.models.cache import AnswerCache, CurrentQuestion, cache_key, single_flight
 from formalimg.models.pricing import NO_USAGE, RequestCost, note_text, note_waste, price_of
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import StoredSettings, mask_secrets, redact_known_keys, redact_values

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
-from formalimg._util.templates import render_template
+from formalimg._util.text import render_template
 from formalimg.judges.failures import failure_sentences
 from formalimg.judges.observations import clause_disagreement, explanation_title
 from formalimg.logic.errors import FormulaError

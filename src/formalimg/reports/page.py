@@ -13,7 +13,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from formalimg._util.templates import render_template
+from formalimg._util.text import render_template
 from formalimg.reports.comparison_model import (
     Comparison,
     RunRow,
@@ -46,7 +46,7 @@ from formalimg.reports.tables.format import (
     notes_of,
     unit_of,
 )
-from formalimg.reports.tables.html import render_html
+from formalimg.reports.tables.markup import render_html
 from formalimg.types import Table
 
 if TYPE_CHECKING:

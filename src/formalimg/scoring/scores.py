@@ -173,7 +173,7 @@ class Scores(Sequence[Score]):
 
     def _repr_html_(self) -> str:
         """Return the scores as an HTML table for notebooks."""
-        from formalimg.reports.tables.html import render_html
+        from formalimg.reports.tables.markup import render_html
 
         return render_html(score_table(self))
 

@@ -12,8 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from formalimg._util.json_size import count_values
-from formalimg._util.strict_json import loads_strict
+from formalimg._util.strict_json import count_values, loads_strict
 
 Body: TypeAlias = Mapping[str, object]  # a JSON object, not validated yet
 MAX_BODY = 256 * 1024  # default limit in bytes

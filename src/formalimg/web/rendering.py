@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg._util.templates import environment
+from formalimg._util.text import environment
 from formalimg.stats.observations import Band, Rate
 from formalimg.types import Benchmark
 from formalimg.web.viewer.urls import build_url

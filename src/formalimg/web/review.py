@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from formalimg.benchmarks.authoring.reviewing import (
+from formalimg.benchmarks.authoring.task import (
     Choice,
     ReviewDesk,
     ReviewedGroup,

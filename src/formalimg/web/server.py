@@ -23,10 +23,9 @@ from starlette.types import ASGIApp
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.reports.page import page_style, theme_script
-from formalimg.web.connections import ConnectionLimits, LimitedServer, limited_config
+from formalimg.web.connections import ConnectionLimits, LimitedServer, limited_config, limited_log
 from formalimg.web.rendering import page, page_endpoint
 from formalimg.web.security import AccessGuard, is_loopback
-from formalimg.web.server_log import limited_log
 
 
 class ServerLocation(NamedTuple):

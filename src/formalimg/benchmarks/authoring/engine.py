@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from formalimg._util.aio import run_sync
 from formalimg._util.io import atomic_write_text
-from formalimg.benchmarks.authoring.acceptance import AuthoringState, current_state
 from formalimg.benchmarks.authoring.conversation import (
     JOURNAL_FILE,
     AuthoringJournal,
@@ -22,7 +21,15 @@ from formalimg.benchmarks.authoring.conversation import (
     LimitedChatModel,
     Part,
 )
-from formalimg.benchmarks.authoring.outcomes import REASONS, AttemptOutcome, Reason, Rejection, add_costs
+from formalimg.benchmarks.authoring.outcomes import (
+    REASONS,
+    AttemptOutcome,
+    AuthoringState,
+    Reason,
+    Rejection,
+    add_costs,
+    current_state,
+)
 from formalimg.benchmarks.authoring.task import VERSION, AuthoringPlan, AuthoringTask, Slot, authoring_of
 from formalimg.benchmarks.items_file import write_items
 from formalimg.errors import FormalimgError

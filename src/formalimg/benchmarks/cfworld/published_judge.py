@@ -39,7 +39,7 @@ from formalimg.judges.chat_judge import (
     system_and_user,
 )
 from formalimg.models.base import Attachment, Message
-from formalimg.models.text_answer import TextAnswer
+from formalimg.models.structured_output import TextAnswer
 from formalimg.types import ChatModel, Item, Setting, Unscored, Verdict
 
 ScoreFamily: TypeAlias = Literal["gemini", "qwen"]  # The published scorers differ in what they forgive

@@ -18,7 +18,7 @@ from formalimg.types import Benchmark, Item, Judge, Part, Table, Unscored, Verdi
 if TYPE_CHECKING:
     from formalimg.benchmarks.authoring.task import Authoring
     from formalimg.benchmarks.export.sheets import Datasheet
-    from formalimg.benchmarks.synthesis import Synthesis
+    from formalimg.benchmarks.hooks import Synthesis
     from formalimg.drawing.scene import DrawnScene
     from formalimg.human_eval.agreement.study_tables import OwnStudy, StudyName
     from formalimg.human_eval.protocol import RatingProtocol, RatingRules

@@ -18,7 +18,7 @@ from formalimg.benchmarks.conceptmix.questions import concept_statements, templa
 from formalimg.benchmarks.conceptmix.realization import write_prompt
 from formalimg.benchmarks.conceptmix.sampling import bind_attributes, draw_concepts, require_enough
 from formalimg.benchmarks.conceptmix.spec import Category, ConceptSpec, bound_concepts
-from formalimg.benchmarks.synthesis import SampledItems, Synthesis, SynthesisPlan
+from formalimg.benchmarks.hooks import SampledItems, Synthesis, SynthesisPlan
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 

@@ -179,7 +179,7 @@ class ConceptSpec:
 
     def scene_brief(self) -> SceneBrief:
         """Return the binding as a brief for rendering a scene."""
-        from formalimg.benchmarks.drawn_requests import NothingToDrawError
+        from formalimg.benchmarks.formal.spec import NothingToDrawError
         from formalimg.drawing.scene import BriefError, SceneBrief
 
         if self.binding is None or self.binding.is_open:

@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TypeAlias
 
-from formalimg._util.cache_folder import cache_folder
+from formalimg._util.io import cache_folder
 from formalimg.benchmarks.download.contents import FileContents, matches_any
 from formalimg.benchmarks.download.pull import PullResult, pull
 from formalimg.benchmarks.download.source import BenchmarkSource, PullError, source

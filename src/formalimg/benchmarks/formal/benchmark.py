@@ -14,7 +14,7 @@ from formalimg.types import Benchmark, Item, Judge, Table, Unscored, Verdict
 if TYPE_CHECKING:
     from formalimg.benchmarks.authoring.task import Authoring
     from formalimg.benchmarks.export.sheets import Datasheet
-    from formalimg.benchmarks.synthesis import Synthesis
+    from formalimg.benchmarks.hooks import Synthesis
     from formalimg.human_eval.protocol import RatingRules
     from formalimg.judges.preflight import KnownDrawing
     from formalimg.judges.recorded_judge import RecordedModels

@@ -20,7 +20,7 @@ from formalimg.logic.prenex import to_prenex
 from formalimg.logic.syntax import atoms
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.base import Message
-from formalimg.models.text_answer import TextAnswer, json_or_literal
+from formalimg.models.structured_output import TextAnswer, json_or_literal
 from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:

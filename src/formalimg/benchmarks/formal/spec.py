@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from formalimg.benchmarks.odd_records import (
     CLASSES_DIFFER,
@@ -22,6 +22,7 @@ from formalimg.benchmarks.odd_records import (
     WRONG_ARITY,
 )
 from formalimg.benchmarks.record import Record
+from formalimg.errors import FormalimgError
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.parser import parse, try_parse
 from formalimg.logic.prenex import complexity
@@ -29,6 +30,10 @@ from formalimg.logic.syntax import And, Atom, Formula, Value, atoms
 from formalimg.logic.verification import verify
 from formalimg.scenes.objects import SceneError
 from formalimg.scenes.scene import Scene
+
+if TYPE_CHECKING:
+    from formalimg.drawing.scene import SceneBrief
+
 
 NEEDED: tuple[str, ...] = ("dsl",)
 OPTIONAL: tuple[str, ...] = ("style", "witness", "object_classes", "cnf")
@@ -225,3 +230,37 @@ def _read_witness(record: Record, formula: Formula, style: str | None) -> Scene 
     except SceneError as error:
         record.wrong(f"witness: {error}")
     return None
+
+
+class NothingToDrawError(FormalimgError):
+    """Raised for a spec that does not determine a drawing, such as published data without a binding."""
+
+
+@runtime_checkable
+class BriefSpec(Protocol):
+    """A spec that describes its drawing by a brief."""
+
+    def scene_brief(self) -> SceneBrief:
+        """Return the brief of the drawing."""
+        ...
+
+
+def drawn_request(spec: object) -> Formula | SceneBrief:
+    """Return the formula or brief of a spec, as accepted by `solve_drawn`."""
+    if isinstance(spec, FormulaSpec):
+        if spec.unreadable is not None:
+            raise NothingToDrawError(spec.unreadable_because)
+        return spec.formula
+    if isinstance(spec, BriefSpec):
+        return spec.scene_brief()
+    raise NothingToDrawError("the item has no drawn world")
+
+
+def undrawable_because(spec: object) -> str | None:
+    """Return why no drawing can show what a spec asks for; None if its words allow a drawing."""
+    from formalimg.drawing.drawability import why_not_drawable  # here, because it reads the catalog of drawings
+
+    try:
+        return why_not_drawable(drawn_request(spec))
+    except NothingToDrawError as error:
+        return str(error)

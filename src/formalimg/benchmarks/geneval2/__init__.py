@@ -4,7 +4,7 @@ from formalimg._util.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from formalimg.benchmarks.geneval2.formulas import compare_answers, question_formula
+    from formalimg.benchmarks.geneval2.judge import compare_answers, question_formula
 
 __all__ = ["compare_answers", "question_formula"]
 

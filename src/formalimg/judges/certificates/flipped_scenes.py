@@ -15,8 +15,7 @@ from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
-from formalimg.benchmarks.drawn_requests import drawn_request, undrawable_because
-from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.formal.spec import FormulaSpec, drawn_request, undrawable_because
 from formalimg.benchmarks.loader import load
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.benchmarks.registry import suite_names

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from formalimg.language.ontology.entries import class_with_article
-from formalimg.language.ontology.knowledge import RELATIONS, Ontology
+from formalimg.language.ontology.knowledge import RELATIONS, Ontology, class_with_article
 from formalimg.logic.errors import Span
 from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES

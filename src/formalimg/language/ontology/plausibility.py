@@ -8,8 +8,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from formalimg.language.ontology.assertions import AssertedFact, Situation, situations
-from formalimg.language.ontology.entries import class_with_article
-from formalimg.language.ontology.knowledge import RELATIONS, ontology
+from formalimg.language.ontology.knowledge import RELATIONS, class_with_article, ontology
 from formalimg.logic.errors import Problem
 from formalimg.logic.parser import parse, try_parse
 from formalimg.logic.syntax import Formula

@@ -147,7 +147,7 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
 
 
 def _compose_drawn_scatter(request: ImageRequest) -> ComposedDrawing:
-    from formalimg.models.builtin.drawn_scatter import compose_drawn_scatter  # here, as most runs are of Knolling
+    from formalimg.models.builtin.drawn_reader import compose_drawn_scatter  # here, as most runs are of Knolling
 
     return compose_drawn_scatter(request)
 

@@ -53,7 +53,7 @@ def compose_solution(request: ImageRequest) -> Scene | Refused | Failed:
 def compose_drawn_solution(request: ImageRequest) -> DrawnScene | Refused | Failed:
     """Return a scene that satisfies the item, or a refusal with the reason why it cannot be drawn."""
     # Imported here, because most runs are of Knolling, which needs none of it.
-    from formalimg.benchmarks.drawn_requests import NothingToDrawError, drawn_request
+    from formalimg.benchmarks.formal.spec import NothingToDrawError, drawn_request
     from formalimg.drawing.layout import solve_drawn
     from formalimg.drawing.scene import DrawnScene
 

@@ -27,7 +27,7 @@ from formalimg.models.base import Answered, Failed, Generated, ImageRequest, Ima
 from formalimg.models.options import sampling_options
 from formalimg.models.pricing import Price, price_of
 from formalimg.models.registry import open_chat_model
-from formalimg.models.text_answer import TextAnswer, json_or_literal
+from formalimg.models.structured_output import TextAnswer, json_or_literal
 from formalimg.prompts import Prompt, load_prompts
 from formalimg.scenes.objects import SceneError
 from formalimg.scenes.scene import Scene

@@ -17,7 +17,7 @@ from unicodedata import east_asian_width
 
 from formalimg._util.installing import install_line
 from formalimg._util.io import atomic_write
-from formalimg._util.templates import printable
+from formalimg._util.text import printable
 from formalimg.errors import FormalimgError
 from formalimg.reports.tables.format import shorten_text
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from formalimg._util.installing import import_pandas
-from formalimg._util.templates import render_template
+from formalimg._util.text import render_template
 from formalimg.benchmarks.registry import suite as find_suite
 from formalimg.human_eval.agreement.rated_images import ImageName
 from formalimg.reports.comparison_model import Comparison

@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from formalimg._util.io import refuse_special_file
-from formalimg._util.json_size import count_values
-from formalimg._util.strict_json import dumps_storable, loads_strict
+from formalimg._util.strict_json import count_values, dumps_storable, loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.runs.records import table_names
 

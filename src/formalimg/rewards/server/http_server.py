@@ -20,10 +20,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from formalimg.errors import FormalimgError
 from formalimg.rewards.server.request_body import Limits, RequestError
-from formalimg.web.connections import OVER_CONNECTION_LIMIT, ConnectionLimits, LimitedServer, limited_config
+from formalimg.web.connections import (
+    OVER_CONNECTION_LIMIT,
+    ConnectionLimits,
+    LimitedServer,
+    limited_config,
+    limited_log,
+)
 from formalimg.web.security import host_name, is_loopback, is_of_other_page
 from formalimg.web.server import listen
-from formalimg.web.server_log import limited_log
 
 _M_MMAP_THRESHOLD = -3  # The setting of `mallopt`, from malloc.h
 _LARGE_BLOCK = 4 * 1024 * 1024

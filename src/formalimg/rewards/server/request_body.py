@@ -16,8 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive
 
-from formalimg._util.json_size import BYTES_PER_VALUE, count_values
-from formalimg._util.strict_json import reject_constant
+from formalimg._util.strict_json import BYTES_PER_VALUE, count_values, reject_constant
 from formalimg._util.text import truncate
 from formalimg.logic.errors import Problem
 

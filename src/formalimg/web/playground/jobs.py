@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from formalimg._util.images import png_bytes
-from formalimg._util.json_size import count_values
+from formalimg._util.strict_json import count_values
 from formalimg.drawing.icon_scene import DrawingError, draw, read_layout
 from formalimg.errors import FormalimgError
 from formalimg.logic.errors import FormulaError

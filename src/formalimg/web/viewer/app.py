@@ -21,10 +21,9 @@ from formalimg.web.rendering import page_endpoint
 from formalimg.web.server import ServerLocation, build_app, serve_app
 from formalimg.web.viewer.compare import compare_page
 from formalimg.web.viewer.gallery import gallery_page
-from formalimg.web.viewer.history import history_page
 from formalimg.web.viewer.images import image_file, thumbnail_file, witness_file
 from formalimg.web.viewer.index import RunIndex
-from formalimg.web.viewer.item import item_page
+from formalimg.web.viewer.item import history_page, item_page
 from formalimg.web.viewer.live import LiveRuns
 from formalimg.web.viewer.run import run_page
 from formalimg.web.viewer.runs import overview_page, save_tags

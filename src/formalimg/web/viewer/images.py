@@ -11,11 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg._util.images import image_type, png_bytes
-from formalimg._util.io import atomic_write
+from formalimg._util.io import atomic_write, cache_folder
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.drawing.icon_scene import DrawingError, draw
 from formalimg.errors import FormalimgError
-from formalimg.models.cache import cache_folder
 from formalimg.reports.page_images import make_thumbnail
 from formalimg.runs.queries import ImageFile
 from formalimg.web.viewer.site import Site

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from formalimg._util.io import atomic_write, read_plain_bytes
+from formalimg._util.io import atomic_write, cache_folder, read_plain_bytes
 from formalimg.errors import FormalimgError
-from formalimg.models.cache import cache_folder
 from formalimg.reports.run_numbers import headline_difference
 from formalimg.runs.image_counts import RunActivity, is_in_progress
 from formalimg.runs.reader import open_run

@@ -25,7 +25,7 @@ from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
 if TYPE_CHECKING:
-    from formalimg.benchmarks.authoring.reviewing import Reviewing
+    from formalimg.benchmarks.authoring.task import Reviewing
 
 ScoreQuestions: TypeAlias = Literal["template", "model"]
 

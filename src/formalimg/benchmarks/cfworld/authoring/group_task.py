@@ -14,9 +14,16 @@ from typing import Any
 from formalimg._util.io import atomic_write_text
 from formalimg._util.strict_json import loads_strict
 from formalimg._util.text import truncate
-from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
-from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept, refuse
+from formalimg.benchmarks.authoring.outcomes import (
+    AcceptedItems,
+    AttemptOutcome,
+    AuthoringState,
+    Rejection,
+    Similarity,
+    accept,
+    refuse,
+)
 from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, builtin_laws
 from formalimg.benchmarks.cfworld.authoring.question_task import write_questions

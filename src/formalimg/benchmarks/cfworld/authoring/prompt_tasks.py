@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from formalimg._util.text import truncate
-from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
-from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept, refuse
+from formalimg.benchmarks.authoring.outcomes import (
+    AcceptedItems,
+    AttemptOutcome,
+    AuthoringState,
+    Rejection,
+    Similarity,
+    accept,
+    refuse,
+)
 from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot
 from formalimg.benchmarks.cfworld.authoring.choices import NamedOutcome, builtin_outcomes
 from formalimg.benchmarks.cfworld.authoring.templates import (

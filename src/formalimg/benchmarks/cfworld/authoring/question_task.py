@@ -17,9 +17,15 @@ from typing import Any, Literal, Self, TypeAlias
 from pydantic import ValidationError
 
 from formalimg._util.text import truncate
-from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
-from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept
+from formalimg.benchmarks.authoring.outcomes import (
+    AcceptedItems,
+    AttemptOutcome,
+    AuthoringState,
+    Rejection,
+    Similarity,
+    accept,
+)
 from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot
 from formalimg.benchmarks.cfworld.authoring.choices import question_sets
 from formalimg.benchmarks.cfworld.authoring.templates import (
@@ -34,7 +40,7 @@ from formalimg.benchmarks.cfworld.published_records import QUESTION_TYPES
 from formalimg.benchmarks.cfworld.spec import CF_WORLD_RULES, WEIGHTS, CounterfactualSpec, WeightedQuestion
 from formalimg.judges.chat_judge import parse_json
 from formalimg.models.base import Message
-from formalimg.models.text_answer import TextAnswer
+from formalimg.models.structured_output import TextAnswer
 from formalimg.types import Item
 
 WrittenDimension: TypeAlias = Literal["integrity", "logic", "assessment"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from formalimg._util.io import atomic_write_text
 from formalimg._util.locks import lock_file
-from formalimg.benchmarks.authoring.reviewing import Choice, Reviewing, StaleGroupError, UnknownGroupError
+from formalimg.benchmarks.authoring.task import Choice, Reviewing, StaleGroupError, UnknownGroupError
 from formalimg.benchmarks.cfworld.authoring.review_queue import (
     ReviewLine,
     export_queue,

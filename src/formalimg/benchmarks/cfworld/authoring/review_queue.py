@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from formalimg._util.io import atomic_write_text
 from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.outcomes import Rejection
-from formalimg.benchmarks.authoring.reviewing import ImportedReview, LevelQuestions
+from formalimg.benchmarks.authoring.task import ImportedReview, LevelQuestions
 from formalimg.benchmarks.cfworld.authoring.group_task import (
     GROUPS_FILE,
     Questions,

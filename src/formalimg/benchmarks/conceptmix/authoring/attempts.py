@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from formalimg.benchmarks.authoring.acceptance import AcceptedItems, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
-from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept, refuse
+from formalimg.benchmarks.authoring.outcomes import AcceptedItems, AttemptOutcome, Rejection, Similarity, accept, refuse
 from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot
 from formalimg.benchmarks.conceptmix.authoring.checks import (
     caption_after_check,

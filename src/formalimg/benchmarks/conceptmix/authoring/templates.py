@@ -20,7 +20,7 @@ from formalimg.benchmarks.conceptmix.sampling import bind_attributes, draw_conce
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Concept, ConceptSpec, bound_concepts
 from formalimg.judges.chat_judge import WordAnswer, parse_json
 from formalimg.models.base import Message
-from formalimg.models.text_answer import TextAnswer
+from formalimg.models.structured_output import TextAnswer
 from formalimg.prompts import load_prompts, read_prompt
 
 

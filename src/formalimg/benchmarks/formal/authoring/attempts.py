@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from formalimg._util.text import truncate
-from formalimg.benchmarks.authoring.acceptance import AcceptedItems, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
-from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept, refuse
+from formalimg.benchmarks.authoring.outcomes import AcceptedItems, AttemptOutcome, Rejection, Similarity, accept, refuse
 from formalimg.benchmarks.authoring.task import AuthoringPlan, AuthoringTask, Slot, clean_prompt
 from formalimg.benchmarks.formal.authoring.checks import CheckedFormula, check_formula, find_agreement
 from formalimg.benchmarks.formal.authoring.templates import (

@@ -24,8 +24,8 @@ from formalimg.benchmarks.formal.synthesis.knolling import draw_knolling
 from formalimg.benchmarks.formal.synthesis.natural import draw_natural
 from formalimg.benchmarks.formal.synthesis.oddity import ReadScene, speaks_of_one_after_every
 from formalimg.benchmarks.formal.synthesis.skeleton import with_connectives
+from formalimg.benchmarks.hooks import SampledItems, Synthesis, SynthesisPlan
 from formalimg.benchmarks.registry import suite
-from formalimg.benchmarks.synthesis import SampledItems, Synthesis, SynthesisPlan
 from formalimg.errors import FormalimgError
 from formalimg.language.lexicon import WordingError, lexicon
 from formalimg.language.ontology.knowledge import COVERED, ontology

@@ -12,8 +12,7 @@ from typing import Any
 
 from formalimg.benchmarks.formal.synthesis.oddity import PLACED, bearer_of, load_of
 from formalimg.benchmarks.formal.synthesis.skeleton import Skeleton, draw_skeleton
-from formalimg.language.ontology.entries import Grip, Top
-from formalimg.language.ontology.knowledge import ontology
+from formalimg.language.ontology.knowledge import Grip, Top, ontology
 from formalimg.language.ontology.plausibility import find_implausible
 from formalimg.logic.syntax import And, Atom, Formula, Value, Variable
 from formalimg.logic.vocabulary import vocabulary
