@@ -135,7 +135,7 @@ def test_both_calls_have_the_same_parameters_which_are_those_of_runs() -> None:
         ({"seed": True}, "seed cannot be True (bool): give an int"),
         ({"budget": "1"}, "budget cannot be '1' (str): give a float or None"),
         ({"style": "lang"}, "style cannot be 'lang': give auto, long, short or none"),
-        ({"protocol": "pub"}, "unknown protocol 'pub': known are default, published, paper, official-code"),
+        ({"protocol": "pub"}, "unknown protocol 'pub': choose from default, published, paper, official-code"),
         ({"judge": 3}, "judge cannot be 3 (int): give a str, a Judge, a function or None"),
         ({"judge_options": "sk-secret"}, "judge_options cannot be of the type str: give a dict or None"),
         ({"condition": "rewritten"}, "condition cannot be 'rewritten' (str): give a Condition or None"),

@@ -120,7 +120,7 @@ def test_a_text_of_the_users_takes_the_place_of_ours(tmp_path: Path) -> None:
         (
             "grounder-per-class",
             "{class} {colors} {boxes}",
-            r"unknown placeholder \{boxes\}: known are .*\{box\} \(may be",
+            r"unknown placeholder \{boxes\}: choose from .*\{box\} \(may be",
         ),
         ("grounder-per-clas", "{class} {colors}", r"did you mean grounder-per-class\.txt"),
         ("grounder_per_class", "{class} {colors}", r"did you mean grounder-per-class\.txt"),

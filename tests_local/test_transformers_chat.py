@@ -69,7 +69,7 @@ def test_an_answer_that_comes_to_its_end_is_told_from_one_that_is_cut_off(llama:
 
 
 def test_a_model_that_reads_only_cannot_be_shown_an_image(llama: Path) -> None:
-    with pytest.raises(FormalimgError, match="reads words only"):
+    with pytest.raises(FormalimgError, match="reads text only"):
         asyncio.run(_provider(llama).complete([_question("red")], None))
 
 

@@ -225,7 +225,7 @@ def _execute(arguments: Mapping[str, Any], model: ImageModel, *, is_new: bool) -
     by = judge_of(arguments["suite"], model.name, arguments["judge"], arguments["judge_options"], arguments["protocol"])
     folder, adaptive = arguments["folder"], arguments["adaptive"]
     if arguments["against"] is not None and adaptive is False:
-        raise FormalimgError("a run is compared with another one look by look: give adaptive=True too")
+        raise FormalimgError("against= needs an adaptive run: give adaptive=True too")
     options_by_name = {option.name: arguments[option.name] for option in fields(RunOptions) if option.name in arguments}
     options_by_name |= {"rewriter": rewriter_of(arguments["rewriter"]), "budget": _budget(arguments["budget"])}
     options_by_name |= {"runs": _runs(folder), "folder": None if folder is None else Path(folder)}

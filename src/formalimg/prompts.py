@@ -89,7 +89,7 @@ def load_prompts(folder: Path, user_folder: Path | None = None) -> dict[str, Pro
         elif (near := get_close_matches(path.stem, prompts, 1, 0.8)) and _have_one_role(near[0], path.stem):
             # The folder may hold texts for others as well; but what looks like one of ours is a slip.
             names = ", ".join(prompts)
-            raise PromptError(f"{path} replaces no prompt: did you mean {near[0]}.txt? Known are {names}")
+            raise PromptError(f"{path} replaces no prompt: did you mean {near[0]}.txt? Choose from {names}")
     return prompts
 
 
@@ -125,7 +125,7 @@ def _stand_in(path: Path, ours: Prompt) -> Prompt:
     unknown = sorted(theirs.placeholders - ours.placeholders)
     missing = sorted(ours.placeholders - ours.optional - theirs.placeholders)
     if unknown:
-        raise PromptError(f"{path} has the unknown placeholder {{{unknown[0]}}}: known are {_listed(ours)}")
+        raise PromptError(f"{path} has the unknown placeholder {{{unknown[0]}}}: choose from {_listed(ours)}")
     if missing:
         raise PromptError(f"{path} has no {{{missing[0]}}}: a text in its place needs {_listed(ours)}")
     return theirs
@@ -143,7 +143,7 @@ def _authors_text(path: Path, whole: str, ours: Prompt) -> Prompt:
     try:
         pieces = list(string.Formatter().parse(template))
     except ValueError as error:
-        raise PromptError(f"{path} is no format string ({error}): pull it again") from error
+        raise PromptError(f"{path} is not a format string ({error}): pull it again") from error
     text = ""
     for literal, name, form, conversion in pieces:
         if form or conversion:

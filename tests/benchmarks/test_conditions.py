@@ -62,7 +62,7 @@ def test_a_layout_as_an_image(words: bool) -> None:
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(FormalimgError, match="nothing is asked for"):
+    with pytest.raises(FormalimgError, match="asks for nothing"):
         Condition(with_prompt=False)
     with pytest.raises(FormalimgError, match="no layout for item 7"):
         Condition("text-layout").model_input(ITEM)

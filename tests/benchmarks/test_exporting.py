@@ -291,7 +291,7 @@ def test_files_that_only_have_the_authors_form_may_be_ones_own(tmp_path: Path) -
 
 def test_of_items_of_ones_own_nothing_is_guessed(tmp_path: Path) -> None:
     write_items(items_of_groups(builtin_groups()[:2], "9"), tmp_path / "mine")
-    with pytest.raises(FormalimgError, match="say it with --license"):
+    with pytest.raises(FormalimgError, match="give one with --license"):
         export_suite("cf-world", tmp_path / "out", items=tmp_path / "mine")
     with pytest.raises(FormalimgError, match="SPDX id"):
         export_suite("cf-world", tmp_path / "out", items=tmp_path / "mine", imprint=PublisherInfo("CC BY 4.0"))

@@ -172,5 +172,5 @@ def test_paths_that_hold_no_items(tmp_path: Path) -> None:
 def test_unknown_suites() -> None:
     with pytest.raises(FormalimgError, match="did you mean knolling"):
         load("Knoling", "x")
-    with pytest.raises(FormalimgError, match="known are knolling, knolling-counts, natural"):
+    with pytest.raises(FormalimgError, match="choose from knolling, knolling-counts, natural"):
         load("zzz", "x")

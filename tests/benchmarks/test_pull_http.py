@@ -144,7 +144,7 @@ def test_origins_that_are_refused(tmp_path: Path) -> None:
         ("ext::sh -c touch%20/tmp/x", None, "there is nothing at"),
         ("file:///etc", None, "give an https address"),
         ("ftp://example.org/x.zip", None, "give an https address"),
-        ("https://ada:secret@example.org/x?token=hidden", None, "leave the user and password out"),
+        ("https://ada:secret@example.org/x?token=hidden", None, "remove the user name and password"),
     ):
         with pytest.raises(PullError) as caught:
             pull(SOURCE, tmp_path / "out", origin, revision)
@@ -174,11 +174,11 @@ def test_the_lists_of_prompts_that_are_pulled_can_be_loaded(site: str, tmp_path:
         ("locked.zip", "the server answers 401"),
         ("away.zip", "is not allowed"),
         ("circle.zip", "cannot download"),
-        ("cut.zip", "broke off after 13 of 5,000 bytes"),
+        ("cut.zip", "was interrupted after 13 of 5,000 bytes"),
         ("huge.zip", "more than"),
         ("endless.zip", "more than"),
         ("nonsense.zip", "cannot download"),
-        ("slow.zip", "too slow"),
+        ("slow.zip", "took longer than"),
         ("page.zip", "neither a .zip nor a .tar.gz"),
         ("repository", "the server answers 404"),
     ],

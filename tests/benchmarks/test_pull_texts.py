@@ -140,9 +140,9 @@ def test_the_command_puts_texts_where_published_protocols_look_for_them(tmp_path
     assert said.code == 0
     assert f"used by  formalimg run --protocol published --prompts {own}" in said.out
     for words, message in (
-        (("pull", "conceptmix"), "nothing says where the data goes: give --to DIR, as in --to conceptmix"),
+        (("pull", "conceptmix"), "the data needs a folder: give --to DIR, as in --to conceptmix"),
         (("pull", "conceptmx"), "did you mean conceptmix?"),
-        (("pull", "geneval", "--texts"), "geneval has no prompts that we know of: known are those of formalimg, "),
+        (("pull", "geneval", "--texts"), "geneval has no prompts that we know of: choose from those of formalimg, "),
         (("pull", "cf-world", "--texts", "--from", str(scripts)), "there is no data of cf-world in it"),
     ):
         refused = formalimg(*words)

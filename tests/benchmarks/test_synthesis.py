@@ -185,7 +185,7 @@ def test_draws_that_come_to_nothing_end_with_what_to_do(monkeypatch: pytest.Monk
         make_items(Recipe("natural", (3,), 1))
     monkeypatch.setattr(generator, "draw_natural", lambda level, chance, styled: parse("(exists ?a (Is ?a 'cup'))"))
     monkeypatch.setattr(generator, "_MAX_DRAWS", 50)
-    with pytest.raises(SynthesisError, match="50 draws gave nothing new of level 1: ask for at most 1 items per level"):
+    with pytest.raises(SynthesisError, match="50 draws gave no new item of level 1: ask for at most 1 items per level"):
         make_items(Recipe("natural", (1,), 2))
 
 

@@ -84,14 +84,14 @@ def test_what_a_budget_stopped_goes_on_with_a_larger_one_to_the_same_items(tmp_p
 
 def test_a_budget_ends_a_writing_whose_costs_nobody_knows(tmp_path: Path) -> None:
     model = Paid(honest_draft, price=None)
-    with pytest.raises(FormalimgError, match="nobody knows what scripted/model costs, so no budget can be kept"):
+    with pytest.raises(FormalimgError, match="the price of scripted/model is unknown, so no budget can be kept"):
         author_suite(PLAN, model, tmp_path / "out", budget=5.0)
     assert len(model.asked) <= model.concurrency
 
 
 @pytest.mark.parametrize("budget", [-0.01, math.nan])
 def test_a_budget_that_cannot_be_kept_is_refused(tmp_path: Path, budget: float) -> None:
-    with pytest.raises(FormalimgError, match=f"a budget of {budget} cannot be kept"):
+    with pytest.raises(FormalimgError, match=f"invalid budget {budget}"):
         author_suite(PLAN, Scripted(honest_draft), tmp_path / "out", budget=budget)
 
 
@@ -132,5 +132,5 @@ def test_the_command_says_that_the_budget_is_used_up(tmp_path: Path) -> None:
         "1",
     )
     assert done.code == 2
-    assert "nobody knows what openai/unheard-of costs" in done.err
+    assert "the price of openai/unheard-of is unknown" in done.err
     assert "add --price openai/unheard-of=IN/OUT" in done.err

@@ -96,7 +96,7 @@ def test_the_same_concepts_are_accepted_only_once_and_other_pools_do_not_go_on(t
     assert talk.steps.count("caption") < written.tried, "what is known already is not written about again"
     assert_sound(written, tmp_path / "out")
     (own / "color.toml").write_text('values = ["red", "green"]')
-    with pytest.raises(FormalimgError, match="a writing with concepts"):
+    with pytest.raises(FormalimgError, match="items written with concepts"):
         talk.write(plan, tmp_path / "out")
 
 

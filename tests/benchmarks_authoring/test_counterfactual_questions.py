@@ -125,7 +125,7 @@ def test_the_command_writes_questions_and_says_what_it_needs(
     author.spoil = lambda step, answer, question: {**answer, "questions": []}
     code, lines = run("--items", "given", "--out", "none", "--attempts", "1")
     assert code == 1
-    assert "prompts: 4 missing after 1 attempts each: raise --attempts to go on" in lines
+    assert "prompts: 4 missing after 1 attempts each: raise --attempts to continue" in lines
     for arguments, message in (
         ((), "name their items with --items"),
         (("--items", "given", "--checker", "openai/other"), "leave --checker out"),

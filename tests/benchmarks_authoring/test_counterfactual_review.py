@@ -86,7 +86,7 @@ def test_decisions_are_followed_and_undecided_groups_are_named_and_left_out() ->
         0,
         "2 groups in again.jsonl: set each decision to accept, reject or edit\n",
     )
-    with pytest.raises(FormalimgError, match="perhaps with decisions"):
+    with pytest.raises(FormalimgError, match="may hold decisions"):
         run("export", "kept", "--out", "again.jsonl")
     with pytest.raises(FormalimgError, match="already holds something"):
         run("import", "queue.jsonl", "--out", "kept")
@@ -102,16 +102,16 @@ def _edit(**fields: Any) -> Callable[[list[Line]], list[Line]]:
         (_edit(decision="maybe"), "line 2: unknown decision 'maybe': write accept, edit, reject"),
         (_edit(decision=True), "line 2: unknown decision True"),
         (_edit(note=None), "line 2: note must be text"),
-        (_edit(law="Everything is green."), "line 2: group .* was changed: write edit"),
-        (_edit(law="Everything is green.", digest=""), "line 2: group .* was changed: write edit"),
-        (_edit(decision="edit"), "line 2: group .* is as it was"),
+        (_edit(law="Everything is green."), "line 2: group .* was changed: set its decision to edit"),
+        (_edit(law="Everything is green.", digest=""), "line 2: group .* was changed: set its decision to edit"),
+        (_edit(decision="edit"), "line 2: group .* is marked as edited but unchanged"),
         (_edit(decision="edit", factual="A gun."), "line 2: edited, but unsafe"),
         (_edit(decision="edit", factual="A dog\x00 runs."), "line 2: edited, but with characters"),
         (_edit(decision="edit", shows=7), "line 2: group .*: shows is missing, or no text"),
         (_edit(mood="fine"), "line 2: group .*: unknown field 'mood'"),
         (lambda lines: [{k: v for k, v in lines[0].items() if k != "outcome"}], "line 1: .*outcome is missing"),
         (lambda lines: [{k: v for k, v in lines[0].items() if k != "decision"}], "line 1: decision is missing"),
-        (lambda lines: [*lines, lines[0]], "line 4: group .* stands there twice"),
+        (lambda lines: [*lines, lines[0]], "line 4: group .* occurs twice"),
         (lambda lines: [], "holds no groups"),
         (
             lambda lines: [lines[0], {**lines[0], "id": "other", "decision": "edit"}],

@@ -49,7 +49,7 @@ def test_laws_are_read_from_text_tables_and_toml(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("a.txt", "Ice floats.\nice floats", "line 2: a law is a sentence"),
-        ("a.txt", "Ice floats.\n\nIce floats. | physics", "line 3: this law stands there twice"),
+        ("a.txt", "Ice floats.\n\nIce floats. | physics", "line 3: this law occurs twice"),
         ("a.txt", "Ice floats. | Physics!", "line 1: discipline and branch are small letters"),
         ("a.txt", "Ice floats. | a | b | c", "line 1: unknown part 4"),
         ("a.txt", "A gun fires.", "line 1: the law says 'gun'"),
@@ -57,7 +57,7 @@ def test_laws_are_read_from_text_tables_and_toml(tmp_path: Path) -> None:
         ("a.csv", "rule\nIce floats.", "law is missing"),
         ("a.csv", "law\nIce floats.,physics", "line 2: unknown one more column"),
         ("a.toml", "law = 3", "laws are tables"),
-        ("a.toml", "law = ", "is no TOML"),
+        ("a.toml", "law = ", "is not valid TOML"),
         ("a.toml", "[[law]]\nlaw = 3", "law 1: law, discipline and branch must be texts"),
     ],
 )
@@ -128,7 +128,7 @@ def test_wherever_an_outage_comes_it_goes_on_to_the_same_files(author: Author, t
     usage = [json.loads((tmp_path / name / "writing.json").read_text())["usage"] for name in ("whole", "stopped")]
     assert usage[0] == usage[1]
     other = replace(plan, choices=CounterfactualChoices(laws(3)[::-1], questions="model"))
-    with pytest.raises(FormalimgError, match="a writing with laws"):
+    with pytest.raises(FormalimgError, match="items written with laws"):
         author.write(other, tmp_path / "stopped")
 
 
@@ -219,7 +219,7 @@ def test_the_command_writes_groups_and_descriptions_and_says_what_is_missing(
     author.spoil = stubborn
     code, lines = run("--laws", "laws.txt", "--attempts", "2", "--out", "less")
     assert code == 1
-    assert "groups: 1 missing after 2 attempts each: raise --attempts to go on" in lines
+    assert "groups: 1 missing after 2 attempts each: raise --attempts to continue" in lines
     assert any(line.split()[:2] == ["unsafe", "2"] for line in lines)
     with pytest.raises(FormalimgError, match="--items: not for cf-world"):
         run("--items", "less", "--out", "more")

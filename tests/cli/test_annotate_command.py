@@ -200,7 +200,7 @@ def test_rules_are_settled_before_the_first_answer(half_done: str) -> None:
         (["--completion-url", "https://platform.example"], "--completion-url"),
     ):
         assert f"{option} is settled before the first answer" in _refused(half_done, *words, "--port", "0")
-    assert "begin it with https://" in _refused(half_done + "-2", "--study", "new", "--completion-url", "here")
+    assert "it must begin with https://" in _refused(half_done + "-2", "--study", "new", "--completion-url", "here")
     assert "give --new-links with it" in _refused(half_done, "--links-to", "links", "--port", "0")
 
 
@@ -351,7 +351,7 @@ def test_mistakes_about_correction_are_told_in_one_line(
     asked = [judged_run, "--for-correction", "--labels", "300", "--raters", "1", "--study", study]
     assert _made(*asked).startswith("60 labels (all that have a verdict, of 300 asked for) will give")
     assert "labels: was 300, now 9" in _refused(*asked[:2], "--labels", "9", "--study", study)
-    assert "every judged image is in the study already" in _refused(study, "--more", "9")
+    assert "every judged image is already in the study" in _refused(study, "--more", "9")
     plain = str(tmp_path / "plain")
     assert _made(judged_run, "--protocol", "likert", "--raters", "1", "--study", plain) == ""
     assert "was not drawn for correction" in _refused(judged_run, "--for-correction", "--study", plain)

@@ -263,8 +263,8 @@ def test_a_formula_that_is_neither_text_nor_file(scene: str) -> None:
     [
         ("ConceptMix", "unknown suite 'ConceptMix': did you mean conceptmix?"),
         ("Knoling", "unknown suite 'Knoling': did you mean knolling?"),
-        ("zzz", "unknown suite 'zzz': known are knolling, natural, conceptmix, or a .toml file"),
-        ("cf-world", "cf-world are free text and have no vocabulary: known are knolling, natural, conceptmix"),
+        ("zzz", "unknown suite 'zzz': choose from knolling, natural, conceptmix, or a .toml file"),
+        ("cf-world", "cf-world are free text and have no vocabulary: choose from knolling, natural, conceptmix"),
         ("none.toml", "none.toml"),
     ],
 )

@@ -177,7 +177,7 @@ def test_synth_refuses_nonsense(tmp_path: Path) -> None:
         (("natural", "--levels", "a"), "cannot read the levels"),
         (("natural", "--levels", "31"), "between 1 and 30"),
         (("natural", "--levels", "3", "--objects", "10"), "cannot be divided"),
-        (("natural", "--levels", "1", "--objects", "0"), "objects must lie between"),
+        (("natural", "--levels", "1", "--objects", "0"), "objects must be between"),
         (("natural", "--levels", "5-1"), "5 is larger than 1"),
     ]:
         code, _, err = formalimg("items", "synth", *arguments, "--out", str(tmp_path))

@@ -165,7 +165,7 @@ def test_prompts_without_questions_are_unscored_with_the_reason(tmp_path: Path, 
     assert done.code == 1  # nothing else was in the run
     ((passed, reason, detail),) = outcomes().values()
     assert (passed, reason) == (None, "not understood")
-    assert detail.endswith("has no questions to judge by, no-questions")
+    assert detail.endswith("has no questions, no-questions")
     assert tomllib.loads(Path("run/run.toml").read_text(encoding="utf-8"))["odd"] == "no-questions 1"
 
 

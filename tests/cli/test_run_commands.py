@@ -173,8 +173,8 @@ def test_a_dry_run_does_nothing(tmp_path: Path) -> None:
         (["--task", "layout", "-m", "builtin/reader"], "plans no layouts"),
         (["--task", "layout", "-m", "builtin/solver", "--judge", "builtin/icons"], "leave the judge out"),
         (["--task", "layout", "-m", "builtin/solver", "--condition", "text-layout"], "no layout can be given"),
-        (["-m", "builtin/reader", "--condition", "image-layout"], "cannot be given an image"),
-        (["-m", "builtin/reader", "--words", "without"], "nothing is asked for"),
+        (["-m", "builtin/reader", "--condition", "image-layout"], "takes no reference image"),
+        (["-m", "builtin/reader", "--words", "without"], "asks for nothing"),
         (["-m", "builtin/painter", "--condition", "text-layout", "--layouts", "nowhere"], "is not a run"),
     ],
 )
@@ -238,7 +238,7 @@ def test_a_budget_for_judging_needs_prices_too(workplace: Path) -> None:
     stranger = ("-j", "openai/nobody-knows", "-J", "2:base_url=http://nowhere.invalid/v1")
     code, _, err = formalimg("judge", str(folder), "-j", "builtin/icons", *stranger, "--budget", "5")
     assert code == 2
-    assert "nobody knows what openai/nobody-knows costs" in err
+    assert "the price of openai/nobody-knows is unknown" in err
     assert "--price openai/nobody-knows=0.15/0.60" in err
     assert [judge.name for judge in open_run(folder).judges()] == ["builtin/icons"]
 

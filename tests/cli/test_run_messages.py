@@ -73,7 +73,7 @@ def test_failures_in_a_row_are_exit_code_1_and_the_same_command_goes_on() -> Non
         done = formalimg(*run, "--max-failures", "3")
         assert done.code == 1
         last = done.err.splitlines()[-1]
-        assert last.startswith("openai/looker failed 3 times in a row, the last time: ")
+        assert last.startswith("openai/looker failed 3 times in a row; last error: ")
         assert (
             "400: no power. Fix the cause and rerun the same command to resume; completed work is kept in run." in last
         )

@@ -58,7 +58,7 @@ def test_matching_is_one_to_one_and_leaves_no_pair_behind(truth: Scene, found: S
 
 def test_what_is_no_overlap_is_refused() -> None:
     for wrong in (0.0, 1.1, -1.0, float("nan")):
-        with pytest.raises(FormalimgError, match="more than 0, and 1 at most"):
+        with pytest.raises(FormalimgError, match="more than 0 and at most 1"):
             match_objects(Scene.of([]), Scene.of([]), wrong)
 
 

@@ -141,7 +141,7 @@ def test_further_images_are_the_same_each_time_and_more_where_the_judge_is_unsur
 
 def test_nothing_is_added_that_is_not_there(study: Path) -> None:
     assert add_images(study, 1000).images == 120 - len(UNREAD)
-    with pytest.raises(FormalimgError, match="every judged image is in the study already"):
+    with pytest.raises(FormalimgError, match="every judged image is already in the study"):
         add_images(study, 1)
 
 

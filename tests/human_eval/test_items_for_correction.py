@@ -149,7 +149,7 @@ def test_an_interrupted_growth_is_finished(study: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_added_that_is_not_there(study: Path) -> None:
     assert add_images(study, 1000).images == 80
-    with pytest.raises(FormalimgError, match="every item is in the study already"):
+    with pytest.raises(FormalimgError, match="every item is already in the study"):
         add_images(study, 1)
 
 
@@ -199,7 +199,7 @@ def test_what_cannot_be_drawn_is_told_in_one_line(runs: list[Path], study: Path,
     unread = compared_run(tmp_path / "bea", unread=frozenset(map(str, range(78))))
     with pytest.raises(FormalimgError, match="ada and bea share fewer than 3 judged items"):
         _made_of_items([runs[0], unread], tmp_path / "new")
-    with pytest.raises(FormalimgError, match="2 labelled items tell no difference: ask for at least 3"):
+    with pytest.raises(FormalimgError, match="2 labelled items are too few to estimate a difference: use at least 3"):
         _made_of_items(runs[:2], tmp_path / "new", 2)
     with pytest.raises(FormalimgError, match="leave out --per-level and --borderline"):
         _made_of_items(runs[:2], tmp_path / "new", per_level=2)

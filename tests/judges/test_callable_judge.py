@@ -113,7 +113,7 @@ def test_a_function_is_known_by_its_name_and_its_code() -> None:
         (lambda image: True, {}, r"write it as def judge\(image, item\)"),
         (3, {}, "give a function of an image and an item"),
         (lambda image, item: True, {"concurrency": 0}, "give 1 or more"),
-        (lambda image, item: True, {"threshold": 0}, "above 0, and at most 1"),
+        (lambda image, item: True, {"threshold": 0}, "above 0 and at most 1"),
     ],
 )
 def test_mistakes_are_refused_before_anything_is_made(function: Any, options: dict[str, Any], message: str) -> None:

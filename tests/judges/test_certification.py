@@ -294,7 +294,7 @@ def test_a_budget_needs_a_price(priced: Path) -> None:
     elsewhere = ("-J", "base_url=http://nowhere.invalid/v1")  # a server on this machine is free
     done = formalimg("certify", "openai/looker", *elsewhere, "--scenes", "1", "--budget", "1")
     assert done.code == 2
-    assert "nobody knows what openai/looker costs" in done.err
+    assert "the price of openai/looker is unknown" in done.err
 
 
 def test_a_grounder_that_never_answers_is_given_up(priced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,4 +303,4 @@ def test_a_grounder_that_never_answers_is_given_up(priced: Path, monkeypatch: py
         done = _certify(server)
         assert len(server.requests) == 3
     assert done.code == 2
-    assert "openai/looker failed 3 times in a row, the last time: " in done.err
+    assert "openai/looker failed 3 times in a row; last error: " in done.err

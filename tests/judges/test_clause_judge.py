@@ -202,5 +202,5 @@ def test_the_judge_is_known_by_its_model_its_options_and_its_texts() -> None:
 
 @pytest.mark.parametrize("option", [{"decide": "dice"}, {"answers": "none"}])
 def test_wrong_options_are_told(option: dict[str, str]) -> None:
-    with pytest.raises(Exception, match="known are"):
+    with pytest.raises(Exception, match="choose from"):
         ClauseJudge(ScriptedChat({}, judges_clauses), **option)  # type: ignore[arg-type]

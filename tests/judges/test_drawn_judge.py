@@ -223,7 +223,7 @@ def test_it_is_opened_by_its_name(suite: str) -> None:
             "cf-world has none .knolling, knolling-counts, natural, conceptmix do.: name a chat model",
         ),
         (("natural", "builtin/drawn", {"prompts": "x"}), "builtin/drawn has no options, but prompts was given"),
-        (("natural", "builtin/drawn", {}, "image", "published"), "asks nobody, .*: name a chat model"),
+        (("natural", "builtin/drawn", {}, "image", "published"), "calls no model, .*: name a chat model"),
         (("natural", None), "there is no judge for natural that works offline: name a chat model"),
     ],
 )
@@ -233,5 +233,5 @@ def test_what_it_cannot_judge_is_refused_before_a_run(arguments: tuple[Any, ...]
 
 
 def test_it_is_no_grounder() -> None:
-    with pytest.raises(FormalimgError, match="builtin/drawn is a judge, and finds no objects: known is builtin/icons"):
+    with pytest.raises(FormalimgError, match="builtin/drawn is a judge, and finds no objects: use builtin/icons"):
         open_grounder("builtin/drawn")

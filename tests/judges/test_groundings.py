@@ -106,7 +106,7 @@ def test_an_odd_file_is_unscored_with_the_reason_and_stops_nothing(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "there is nothing to judge: name a run folder, or give --groundings DIR"),
+        ((), "nothing to judge: name a run folder, or give --groundings DIR"),
         (("--groundings", "empty"), "empty holds no grounding files"),
         (("--groundings", "foreign"), "none of the 1 files in foreign (zz.json) is named after an item"),
         (("run", "--groundings", "foreign"), "RUN cannot be combined with --groundings"),

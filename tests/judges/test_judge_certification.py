@@ -208,7 +208,7 @@ def test_a_grounder_with_logic_is_a_judge_too() -> None:
 
 
 def test_what_cannot_be_measured_is_refused() -> None:
-    with pytest.raises(FormalimgError, match="builtin/drawn is told what drawings show"):
+    with pytest.raises(FormalimgError, match="builtin/drawn reads the scenes embedded in drawings"):
         certify_judge(DrawnJudge(), "natural")
     with pytest.raises(
         FormalimgError, match=r"cf-world has no drawn world .* knolling, knolling-counts, natural, conceptmix"

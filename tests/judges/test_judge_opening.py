@@ -91,9 +91,9 @@ def test_without_a_name_the_ways_out_are_told(name: str) -> None:
     ("suite", "name", "options", "message"),
     [
         ("knolling", CHAT, {"decide": "clauses"}, "no option 'decide': it knows requests, boxes, prompts"),
-        ("knolling", CHAT, {"boxes": "round"}, "unknown boxes 'round': known are auto, xyxy-1000"),
-        ("knolling", CHAT, {"requests": "never"}, "unknown requests 'never': known are per-class"),
-        ("knolling", CHAT, {"requests": "each-question"}, "unknown requests 'each-question': known are per-class"),
+        ("knolling", CHAT, {"boxes": "round"}, "unknown boxes 'round': choose from auto, xyxy-1000"),
+        ("knolling", CHAT, {"requests": "never"}, "unknown requests 'never': choose from per-class"),
+        ("knolling", CHAT, {"requests": "each-question"}, "unknown requests 'each-question': choose from per-class"),
         ("knolling", CHAT, {"persona": "strict"}, "a grounder has no option 'persona'"),
         ("knolling", "builtin/icon", {}, "there is no grounder builtin/icon"),
         ("knolling", "builtin/icons", {"boxes": "unit"}, "has no options"),
@@ -109,13 +109,18 @@ def test_without_a_name_the_ways_out_are_told(name: str) -> None:
         ("conceptmix", CHAT, {"boxes": "unit"}, "conceptmix has no option 'boxes': it knows requests, prompts, and"),
         ("conceptmix", CHAT, {"decide": "clauses"}, "conceptmix has no option 'decide'"),
         ("conceptmix", CHAT, {"persona": "strict"}, "conceptmix has no option 'persona'"),
-        ("conceptmix", CHAT, {"requests": "per-class"}, "unknown requests 'per-class': known are each-question, all"),
+        ("conceptmix", CHAT, {"requests": "per-class"}, "unknown requests 'per-class': choose from each-question, all"),
         ("conceptmixx", CHAT, {}, "unknown suite 'conceptmixx': did you mean conceptmix"),
         ("cf-world", "builtin/icons", {}, "builtin/icons sees boxes and colours only, and cannot give scores: name"),
         ("cf-world-rules", "detector/owlv2", {}, "detector/owlv2 sees boxes .* name a chat model"),
         ("cf-world", CHAT, {"requests": "all-at-once"}, "cf-world has no option 'requests': it knows persona, answers"),
-        ("cf-world", CHAT, {"persona": "mild"}, "unknown persona 'mild': known are auto, standard, strict"),
-        ("cf-world", CHAT, {"answers": "each-clause"}, "unknown answers 'each-clause': known are numbered, published"),
+        ("cf-world", CHAT, {"persona": "mild"}, "unknown persona 'mild': choose from auto, standard, strict"),
+        (
+            "cf-world",
+            CHAT,
+            {"answers": "each-clause"},
+            "unknown answers 'each-clause': choose from numbered, published",
+        ),
     ],
 )
 def test_what_cannot_be_is_told_in_one_line(suite: str, name: str, options: dict[str, str], message: str) -> None:
@@ -135,7 +140,7 @@ def test_what_cannot_be_is_told_in_one_line(suite: str, name: str, options: dict
 )
 def test_values_of_several_words_have_hyphens(suite: str, option: str, values: str) -> None:
     for wrong in ("foo", "foo-bar"):
-        with pytest.raises(FormalimgError, match=f"^unknown {option} '{wrong}': known are {values}$"):
+        with pytest.raises(FormalimgError, match=f"^unknown {option} '{wrong}': choose from {values}$"):
             open_judge(suite, CHAT, {option: wrong})
     for value in values.split(", "):
         for way in (value, value.replace("-", " ")):

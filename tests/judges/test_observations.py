@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from formalimg import Box, Scene, SceneObject, parse
-from formalimg.benchmarks.formal.judge import PublishedClauseJudge, PublishedSceneJudge
+from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import part_from_json, part_to_json, soft_score

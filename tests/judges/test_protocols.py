@@ -17,7 +17,7 @@ from formalimg.api import run
 from formalimg.benchmarks.cfworld.items import pair_spec
 from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
 from formalimg.benchmarks.conceptmix.judge import PublishedQuestionJudge
-from formalimg.benchmarks.formal.judge import PublishedClauseJudge, PublishedSceneJudge
+from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
@@ -299,7 +299,7 @@ def test_each_suite_has_its_judge_and_records_the_protocol(suite: str, kind: typ
             "openai/x",
             {},
             "official",
-            "unknown protocol 'official': known are default, published, paper, off",
+            "unknown protocol 'official': choose from default, published, paper, off",
         ),
     ],
 )
@@ -342,7 +342,7 @@ def test_official_texts_work_as_they_are(suite: str, item: Item[Any], sent: list
     ("suite", "name", "text", "message"),
     [
         ("natural", "published-clause-judge", "{nl}", r"has no \{formula\}: .*\{cnf\} for \{formula\}"),
-        ("natural", "published-clause-judge", "{nl} {cnf} {k}", r"unknown placeholder \{k\}: known are"),
+        ("natural", "published-clause-judge", "{nl} {cnf} {k}", r"unknown placeholder \{k\}: choose from"),
         ("conceptmix", "published-question-judge", "Yes or no?", r"has no \{question\}"),
         ("conceptmix", "published-question-judg", "{question}", r"did you mean published-question-judge\.txt"),
     ],

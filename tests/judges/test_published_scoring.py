@@ -17,7 +17,7 @@ from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
 from formalimg.benchmarks.cfworld.scores import rescore
 from formalimg.benchmarks.conceptmix.judge import PublishedQuestionJudge
 from formalimg.benchmarks.formal.evaluator import hoist_conjuncts, judge_objects, plain_scene
-from formalimg.benchmarks.formal.judge import PublishedClauseJudge, PublishedSceneJudge
+from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.logic.parser import parse
 from formalimg.types import Item, Judge, Unscored, Verdict

@@ -174,7 +174,7 @@ def test_the_judge_is_known_by_its_model_its_requests_and_its_texts(tmp_path: Pa
     assert "the user's own" in str(own.settings["prompt"])
     asyncio.run(own.judge(concept_item(CAT), numbered(1)))
     assert chat.conversations[0][0].parts[1] == f'Look. Answer {{"observation": …}}.\nThe question:\n{CAT.question}'
-    with pytest.raises(FormalimgError, match="unknown requests 'never': known are each question, all at once"):
+    with pytest.raises(FormalimgError, match="unknown requests 'never': choose from each question, all at once"):
         QuestionJudge(chat, requests="never")  # type: ignore[arg-type]
 
 
@@ -306,7 +306,7 @@ def test_the_rule_of_the_item_holds_unless_the_judge_is_told_another() -> None:
 def test_zeroing_is_an_option_of_the_judge_of_questions() -> None:
     judge = open_judge("questions", "openai/x", {"zeroing": "direct", "base_url": "http://127.0.0.1:9/v1"})
     assert judge.settings["questions.zeroing"] == "direct"
-    with pytest.raises(FormalimgError, match="unknown zeroing 'never': known are transitive, direct"):
+    with pytest.raises(FormalimgError, match="unknown zeroing 'never': choose from transitive, direct"):
         open_judge("questions", "openai/x", {"zeroing": "never"})
     with pytest.raises(FormalimgError, match="has no option 'zeroing'"):
         open_judge("conceptmix", "openai/x", {"zeroing": "direct"})

@@ -220,9 +220,9 @@ def test_the_judge_is_known_by_its_model_its_persona_and_its_texts(tmp_path: Pat
 
 def test_an_option_that_is_wrong_is_told() -> None:
     chat = ScriptedChat({}, scores_by({}))
-    with pytest.raises(FormalimgError, match="unknown persona 'kind': known are auto, standard, strict"):
+    with pytest.raises(FormalimgError, match="unknown persona 'kind': choose from auto, standard, strict"):
         ScoreJudge(chat, persona="kind")
-    with pytest.raises(FormalimgError, match="unknown answers 'list': known are numbered, published"):
+    with pytest.raises(FormalimgError, match="unknown answers 'list': choose from numbered, published"):
         ScoreJudge(chat, answers="list")  # type: ignore[arg-type]
 
 

@@ -59,7 +59,7 @@ def test_the_tolerance_decides_from_which_distance_on_a_string_is_shown() -> Non
     verdict = judged(TextJudge(reader, tolerance=0.3), what)
     assert (verdict.passed, verdict.score) == (True, 1)
     assert not judged(TextJudge(FixedReader("OPEN"), compare="strict"), item(*text_questions(["Open"]))).passed
-    with pytest.raises(FormalimgError, match="unknown compare 'fuzzy': known are loose, strict"):
+    with pytest.raises(FormalimgError, match="unknown compare 'fuzzy': choose from loose, strict"):
         TextJudge(reader, compare="fuzzy")  # type: ignore[arg-type]
 
 
@@ -122,7 +122,7 @@ def test_other_suites_and_wrong_options_are_refused() -> None:
     pytest.importorskip("rapidocr", reason=NEEDED)
     with pytest.raises(FormalimgError, match="ocr/rapidocr reads text only"):
         open_judge("knolling", "ocr/rapidocr")
-    with pytest.raises(FormalimgError, match="there is no text reader ocr/tesseract: known is ocr/rapidocr"):
+    with pytest.raises(FormalimgError, match="there is no text reader ocr/tesseract: use ocr/rapidocr"):
         open_judge("free-prompts", "ocr/tesseract")
     with pytest.raises(FormalimgError, match="no option 'colour'"):
         open_judge("free-prompts", "ocr/rapidocr", {"colour": "red"})

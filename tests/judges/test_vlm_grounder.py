@@ -298,7 +298,7 @@ def test_the_grounder_is_known_by_its_model_its_options_and_its_texts(tmp_path: 
 
 @pytest.mark.parametrize("option", [{"requests": "sometimes"}, {"boxes": "round"}])
 def test_wrong_options_are_told(option: Any) -> None:
-    with pytest.raises(FormalimgError, match="known are"):
+    with pytest.raises(FormalimgError, match="choose from"):
         VlmGrounder(ScriptedChat({}, tells_objects), **option)
 
 

@@ -77,7 +77,7 @@ def test_unknown_words_come_with_the_nearest_known_one() -> None:
     assert found("(exists ?x (Is ?x 'laptpo'))") == [("word", 1, 19)]
     assert "did you mean 'laptop'?" in message("(exists ?x (Is ?x 'laptpo'))")
     assert "did you mean 'cutting_board'?" in message("(exists ?x (Is ?x 'Cutting Board'))")
-    assert "known are red, green" in message("(exists ?x (Has ?x 'zzz'))")
+    assert "choose from red, green" in message("(exists ?x (Has ?x 'zzz'))")
     assert found("(exists ?x (LeftOff ?x ?x))") == [("predicate", 1, 12)]
     assert "did you mean LeftOf?" in message("(exists ?x (LeftOff ?x ?x))")
     assert "it knows Is, Has" in message("(exists ?x (Qqq ?x))")
@@ -136,7 +136,7 @@ def test_names() -> None:
     assert vocabulary("natural").kinds_of("orange") == ("class", "color")
     with pytest.raises(VocabularyError, match="did you mean knolling"):
         vocabulary("knoling")
-    with pytest.raises(VocabularyError, match=r"known are knolling, natural, or a \.toml file"):
+    with pytest.raises(VocabularyError, match=r"choose from knolling, natural, or a \.toml file"):
         vocabulary("zzz")
 
 

@@ -225,4 +225,4 @@ def test_large_answers_of_a_server_are_read_one_after_the_other(
     assert (gate.passed, gate.held, gate.most) == (6, 0, 1)
     for (failed,) in answers:  # each was read to its end
         assert isinstance(failed, Failed)
-        assert "what came is no PNG" in failed.reason
+        assert "the response is not a PNG" in failed.reason

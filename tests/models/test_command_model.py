@@ -70,15 +70,15 @@ def test_a_failure_has_the_programs_last_words(tmp_path: Path) -> None:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", "planted-command-key")
-        assert _answers(open_command(program, {})) == [Failed("the program ended with code 3: out of ***")]
+        assert _answers(open_command(program, {})) == [Failed("the program exited with code 3: out of ***")]
     silent = _program(tmp_path / "silent.py", "import os\nos._exit(1)")
-    assert _answers(open_command(silent, {})) == [Failed("the program ended with code 1: it gave no reason")]
+    assert _answers(open_command(silent, {})) == [Failed("the program exited with code 1: it gave no reason")]
 
 
 def test_no_image_is_a_failure(tmp_path: Path) -> None:
     (answer,) = _answers(open_command(_program(tmp_path / "paint.py", "pass"), {}))
     assert isinstance(answer, Failed)
-    assert answer.reason.startswith("the program ended well but left no image")
+    assert answer.reason.startswith("the program exited with code 0 but wrote no image")
 
 
 def _is_alive(process: int) -> bool:

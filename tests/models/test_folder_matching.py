@@ -321,9 +321,9 @@ REFUSALS: dict[str, Refusal] = {
     "a file with a layout": Refusal("a.png", r"a\.png is a file", inside="a.png", options={"layout": "published"}),
     "a folder as a map": Refusal("a.png", "is a folder: layout=map needs the file that maps",
         options={"layout": "map"}),
-    "an unknown layout": Refusal("", "unknown layout 'flat': known are imagefolder, .*, published, map",
+    "an unknown layout": Refusal("", "unknown layout 'flat': choose from imagefolder, .*, published, map",
         options={"layout": "flat"}),
-    "an unknown option": Refusal("", r"unknown option 'lay': known are layout, grid and files", options={"lay": "map"}),
+    "an unknown option": Refusal("", r"unknown option 'lay': choose from layout, grid", options={"lay": "map"}),
 }  # fmt: skip
 
 

@@ -185,7 +185,7 @@ def test_seeds_and_options_go_with_images_and_edits_of_openai() -> None:
     assert seeded.served["seed"] == 7
     form = server.requests[2].form
     assert (form["moderation"], form["seed"], form["steps"]) == ([b"low"], [b"7"], [b"4"])
-    assert "words only" in str(spoken)
+    assert "text only" in str(spoken)
     assert len(server.requests) == 3
 
 
@@ -218,7 +218,7 @@ def test_words_and_refusals_of_a_chat_are_refusals() -> None:
     with Loopback(faults=scripted([None, "refusal", "filter"])) as server:
         refusals = [draw("openai images", server, model="draws-words", api="chat") for _ in range(3)]
     assert [answer.reason for answer in refusals if isinstance(answer, Refused)] == [
-        "words instead of an image: I would rather describe it.",
+        "text instead of an image: I would rather describe it.",
         "I cannot help with that.",
         "the server's filter stopped the answer",
     ]
@@ -243,7 +243,7 @@ def test_a_sketch_among_the_thoughts_of_gemini_is_not_the_image() -> None:
         ("PROHIBITED_CONTENT", "ended with PROHIBITED_CONTENT"),
         ("IMAGE_SAFETY", "ended with IMAGE_SAFETY"),
         ("NO_IMAGE", "ended with NO_IMAGE"),
-        ("words", "words instead of an image: I would rather not draw that."),
+        ("words", "text instead of an image: I would rather not draw that."),
     ],
 )
 def test_declining_of_gemini_is_a_refusal_and_not_asked_again(fault: str, reason: str) -> None:

@@ -86,7 +86,7 @@ def test_a_list_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[prices", "is not TOML"),
+        ("[prices", "is not valid TOML"),
         ("[other]", "needs a table"),
         ("prices = 3", "needs a table"),
         ('[prices]\n"a/b" = 3', "the price of 'a/b' in list cannot be read"),

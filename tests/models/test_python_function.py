@@ -252,5 +252,5 @@ def test_objects_that_can_be_called_are_functions(asynchronous: bool) -> None:
 
 
 def test_what_cannot_be_called_is_refused() -> None:
-    with pytest.raises(FormalimgError, match="'sd' makes no images"):
+    with pytest.raises(FormalimgError, match="'sd' is not callable"):
         CallableModel("sd")  # type: ignore[arg-type]

@@ -58,7 +58,7 @@ def test_a_mistyped_provider_is_corrected() -> None:
 
 
 def test_an_unknown_provider_lists_the_known_ones() -> None:
-    with pytest.raises(FormalimgError, match=r"unknown provider 'zzz': known are .*builtin, .*folder"):
+    with pytest.raises(FormalimgError, match=r"unknown provider 'zzz': choose from .*builtin, .*folder"):
         open_image_model("zzz/x")
 
 
@@ -124,9 +124,9 @@ def test_a_mistyped_chat_provider_is_corrected() -> None:
 
 
 def test_the_wrong_kind_of_model_is_named() -> None:
-    with pytest.raises(FormalimgError, match="builtin/… answers no questions: its models make images"):
+    with pytest.raises(FormalimgError, match="builtin/… has no chat models: its models make images"):
         open_chat_model("builtin/reader")
-    with pytest.raises(FormalimgError, match="acmechat/… makes no images: its models answer questions"):
+    with pytest.raises(FormalimgError, match="acmechat/… has no image models: its models answer questions"):
         open_image_model("acmechat/x")
 
 
@@ -195,5 +195,5 @@ def test_presets_are_listed_and_misspelt_ones_corrected() -> None:
     assert [each.name for each in list_presets()] == [preset.name for preset in presets()]
     with pytest.raises(FormalimgError, match=r"there is no preset/qwen3-vl-8: did you mean preset/qwen3-vl-8b\?"):
         open_judge("knolling", "preset/qwen3-vl-8")
-    with pytest.raises(FormalimgError, match="there is no preset/elsewhere: known are preset/gemma"):
+    with pytest.raises(FormalimgError, match="there is no preset/elsewhere: choose from preset/gemma"):
         open_chat_model("preset/elsewhere")

@@ -123,7 +123,7 @@ def test_models_may_share_one_limit() -> None:
     first = build_image_model(Painter([CallError("busy", "wait", retry_after=9)]), limiter=door)
     other = Painter([ImageCompletion(b"png")])
     assert _answers(first) == [Failed("busy: wait")]
-    assert _answers(build_image_model(other, limiter=door)) == [Failed("busy: wants to be left alone for 9 s more")]
+    assert _answers(build_image_model(other, limiter=door)) == [Failed("busy: asks to wait 9 s more")]
     assert not other.asked
 
 
@@ -183,6 +183,6 @@ def test_no_attempt_is_begun_once_the_budget_is_used_up() -> None:
         answer = _image(Painter([CallError("wrong", "HTML")], "acme/image"), max_attempts=100)
         assert (answer, meter.blocked) == (Failed("wrong: HTML", cost=4), True)
         assert _image(Painter([CallError("wrong", "HTML")], "acme/image")) == Failed(
-            "rejected: the budget is used up, so no call was begun"
+            "rejected: the budget is used up: no call was made"
         )
     assert (progress.cost, progress.estimated, progress.stopped) == (4, 2, True)

@@ -95,7 +95,7 @@ def test_nobody_waits_for_hours() -> None:
     assert isinstance(first, CallError)
     assert isinstance(second, CallError)
     assert (first.kind, first.reason) == ("busy", "come back tomorrow")
-    assert (second.kind, second.reason) == ("busy", "wants to be left alone for 86400 s more")
+    assert (second.kind, second.reason) == ("busy", "asks to wait 86400 s more")
     assert (server.called_at, time.now) == ([0], 0)
 
 

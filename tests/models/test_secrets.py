@@ -250,5 +250,5 @@ def test_no_echo_of_a_program_is_told(tmp_path: Path) -> None:
     )
     (answer,) = answers(open_command(f"{sys.executable} -S {program}", {}), [request()])
     assert isinstance(answer, Failed)
-    assert answer.reason.startswith("the program ended with code 1: no: ***")
+    assert answer.reason.startswith("the program exited with code 1: no: ***")
     assert base64.b64encode(ODD_KEY.encode()).decode()[:16] not in answer.reason

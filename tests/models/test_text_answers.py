@@ -31,7 +31,7 @@ class Letters(TextAnswer):
     @classmethod
     def from_text(cls, text: str) -> Self:
         if len(text) != 3:
-            raise ValueError(f"these are {len(text)} letters\nand not 3")
+            raise ValueError(f"there are {len(text)} letters\nand not 3")
         return cls(letters=text)
 
 
@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_asked_again_and_then_unreadable() -> None:
     assert isinstance(ask(provider, parse_retries=2), Answered)
     found = ask(TellingProvider(["a", "ab"]), parse_retries=1, cache=False)
     assert isinstance(found, Unanswered)
-    assert (found.kind, found.reason) == ("unreadable", "the answer cannot be read: these are 2 letters and not 3")
+    assert (found.kind, found.reason) == ("unreadable", "the answer cannot be read: there are 2 letters and not 3")
 
 
 def test_an_answer_that_was_cut_off_counts_and_is_cached() -> None:

@@ -163,7 +163,7 @@ def test_the_official_text_takes_the_place_of_ours(tmp_path: Path) -> None:
     assert text.endswith('[{"label": "x"}]\n\nDescription:\nA {cup}.')
     assert "the user's own" in str(planner.settings["prompt"])
     (tmp_path / "published-plan.txt").write_text("{objs} {colors} {canvas}")
-    with pytest.raises(PromptError, match=r"unknown placeholder \{canvas\}: known are .*\{objs\} for \{classes\}"):
+    with pytest.raises(PromptError, match=r"unknown placeholder \{canvas\}: choose from .*\{objs\} for \{classes\}"):
         _ = PublishedPlanner(telling([]), tmp_path).settings
     (tmp_path / "published-plan.txt").write_text("{objs}")
     with pytest.raises(PromptError, match=r"has no \{colors\}"):

@@ -195,7 +195,7 @@ def test_texts_are_paid_for_counted_and_stop_at_the_budget(tmp_path: Path) -> No
         elsewhere = ("-R", "base_url=http://nowhere.invalid/v1", "--budget", "2.0")
         done = formalimg(*_command(server, *elsewhere, out="none"))
         assert (done.code, server.requests) == (2, [])
-        assert "nobody knows what openai/writer costs" in done.err
+        assert "the price of openai/writer is unknown" in done.err
         done = formalimg(*_command(server, *elsewhere, "--price", "rewriter=1/2", "--dry-run", out="none"))
         assert "prompts to rewrite     3  about $0.00" in done.out
 
@@ -222,8 +222,12 @@ def test_options_that_do_not_belong_together_are_refused(tmp_path: Path) -> None
         ("openai/painter", named, "belong together"),
         ("openai/painter", ("--condition", "rewritten"), "belong together"),
         ("openai/painter", ("-R", "temperature=1"), "belong together"),
-        ("openai/painter", ("--condition", "rewritten", *named, "--words", "without"), "nothing is asked for"),
-        ("openai/painter", ("--condition", "rewritten", *named, "--layouts", "runs/x"), "come without a layout"),
+        ("openai/painter", ("--condition", "rewritten", *named, "--words", "without"), "asks for nothing"),
+        (
+            "openai/painter",
+            ("--condition", "rewritten", *named, "--layouts", "runs/x"),
+            "effect without a layout",
+        ),
         ("folder/pictures", ("--condition", "rewritten", *named), "serves images that exist"),
     ):
         done = formalimg("run", "--no-judge", "cf-world", "--items", "items", "-m", model, *more, "--out", "run")
@@ -254,7 +258,7 @@ def test_from_python_in_batches_the_texts_of_a_batch_are_counted_once(tmp_path: 
         chat = open_chat_model("openai/writer", {"base_url": f"{server.url}/v1", "cache": "off"})
         run("cf-world", model, NumberJudge(), items=ITEMS, size=64, condition=how, rewriter=chat, folder="run")
         assert sorted(prompts) == sorted(f"Anew: {item.prompt}" for item in ITEMS)
-        with pytest.raises(FormalimgError, match="somebody has to rewrite"):
+        with pytest.raises(FormalimgError, match="rewriting prompts needs"):
             run("cf-world", model, NumberJudge(), items=ITEMS, condition=how, folder="other")
         with pytest.raises(FormalimgError, match="choose --condition rewritten"):
             run("cf-world", model, NumberJudge(), items=ITEMS, rewriter=chat, folder="other")

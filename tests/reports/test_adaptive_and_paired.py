@@ -150,7 +150,7 @@ def test_failures_without_a_verdict_make_no_better_model(tmp_path: Path) -> None
 def test_a_run_that_has_lost_its_looks_is_refused(tmp_path: Path) -> None:
     climb(ladder(), tmp_path / "run", ladder_judge(LOST_AT_2))
     (tmp_path / "run" / "looks.jsonl").unlink()
-    with pytest.raises(FormalimgError, match=r"restore looks\.jsonl"):
+    with pytest.raises(FormalimgError, match=r"is missing looks.jsonl"):
         compare([open_run(tmp_path / "run")])
 
 

@@ -173,7 +173,7 @@ def test_an_image_that_has_changed_is_not_bundled(reader_run: Path, tmp_path: Pa
     shutil.copytree(reader_run, copy)
     image = next((copy / "images").glob("*.png"))
     image.write_bytes(image.read_bytes()[:-1] + b"x")
-    with pytest.raises(FormalimgError, match="not the file that was made"):
+    with pytest.raises(FormalimgError, match="not the file that was stored"):
         write_bundle([copy], tmp_path / "no.zip", VERSION, images=True)
     assert not (tmp_path / "no.zip").exists()
 
@@ -247,7 +247,7 @@ def test_commands(reader_run: Path, tmp_path: Path) -> None:
     assert "results.zip: 1 difference" in other.out
     again = command("share", "bundle", str(reader_run), "--out", "results.zip", cwd=tmp_path)
     assert (again.code, again.out) == (2, "")
-    assert "is there already" in again.err
+    assert "already exists" in again.err
     for wrong in (
         ["share", "bundle", str(tmp_path), "--out", "a.zip"],
         ["share", "bundle", str(reader_run), "--out", "a.tar"],
@@ -356,7 +356,7 @@ def _write(path: Path, files: dict[str, bytes], comment: bytes = b"") -> None:
 
 BOMBS: dict[Callable[[Path], None], str] = {
     _shared_bytes: "share the same bytes",
-    _repeated_names: "is in it twice",
+    _repeated_names: "occurs twice",
     _one_file: "it would unpack to",
     _declared_size: "it would unpack to",
     _many_entries: "more than 250,000 files",

@@ -24,7 +24,6 @@ from formalimg.reports.figures.svg import write_figures
 from formalimg.reports.gallery import image_html
 from formalimg.reports.page_images import (
     FAILED,
-    MAX_TELLING,
     PASSED,
     ExampleImage,
     LinkedImage,
@@ -32,9 +31,9 @@ from formalimg.reports.page_images import (
     choose_images,
     image_grids,
     make_thumbnail,
-    telling_failures,
 )
 from formalimg.reports.report import write_html
+from formalimg.reports.telling_failures import MAX_TELLING, telling_failures
 from formalimg.runs.database import PlannedItem
 from formalimg.runs.image_store import ImageStore, RunFolderImage
 from formalimg.runs.queries import ImageOutcome

@@ -237,7 +237,7 @@ def test_options_are_checked_as_on_the_command_line(tmp_path: Path) -> None:
 
     with pytest.raises(formalimg.FormalimgError, match="no option 'step': did you mean steps"):
         formalimg.evaluate(paint, items=small_items(1), model_options={"step": 9})
-    with pytest.raises(formalimg.FormalimgError, match="unknown option 'layot': known are layout, grid and files"):
+    with pytest.raises(formalimg.FormalimgError, match="unknown option 'layot': choose from layout, grid and files"):
         formalimg.run(model=f"folder/{tmp_path}", model_options={"layot": "map"})
     with pytest.raises(formalimg.FormalimgError, match="the option layout is a object: give text"):
         formalimg.run(model=f"folder/{tmp_path}", model_options={"layout": object()})

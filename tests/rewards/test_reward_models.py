@@ -79,9 +79,9 @@ def test_a_judge_that_can_find_objects_is_the_grounder_too() -> None:
 
 
 def test_what_belongs_to_nobody_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(FormalimgError, match="options for a judge, and no judge"):
+    with pytest.raises(FormalimgError, match="judge options need a judge"):
         choose_models(judge_options={"base_url": "http://127.0.0.1:9"})
-    with pytest.raises(FormalimgError, match="detector/coco finds objects and judges nothing else"):
+    with pytest.raises(FormalimgError, match="detector/coco only detects objects"):
         choose_models("builtin/icons", "detector/coco")
     with pytest.raises(FormalimgError, match="leave out either the url or these"):
         TrainerSettings.choose("error", url="http://127.0.0.1:9", judge="openai/vlm")
@@ -109,14 +109,16 @@ def test_reward_takes_grounder_and_judge_as_the_trainers_functions_do() -> None:
     image = Image.effect_noise((64, 64), 90).convert("RGB")
     with pytest.raises(FormalimgError, match="no grounder builtin/none"):
         reward([image], [RED_CUP], grounder="builtin/none")
-    with pytest.raises(FormalimgError, match="options for a judge, and no judge"):
+    with pytest.raises(FormalimgError, match="judge options need a judge"):
         reward([CUP], [RED_CUP], judge_options={"concurrency": 32})
     with pytest.raises(FormalimgError, match="leave out either the scorer or these"):
         reward([CUP], [RED_CUP], scorer=choose_models().scorer, judge="openai/vlm")
 
 
 def test_a_prompt_in_place_of_a_task_is_told_how_to_become_one() -> None:
-    with pytest.raises(FormalimgError, match=r"'a red cup' is no formula: give the item, or the questions of a prompt"):
+    with pytest.raises(
+        FormalimgError, match=r"'a red cup' is not a formula: give the item, or the questions of a prompt"
+    ):
         reward([CUP], ["a red cup"])
     commented = f"; mine\n{RED_CUP['formula']}"
     assert reward([CUP], [commented]) == [0.5]

@@ -192,14 +192,14 @@ def test_an_id_means_one_item() -> None:
         ({"formula": "(exists ?x (Is ?x 'cup'))", "vocabulary": "/etc/words.toml"}, "unknown vocabulary"),
         ({"formula": "(exists ?x (Is ?x 'cup'))", "vocabluary": "knolling"}, "'vocabluary' is not known"),
         ({"formula": 3}, "must be texts"),
-        ({"suite": "knolling"}, "say what the image is to show"),
+        ({"suite": "knolling"}, "say what the image should show"),
         ({"suite": "knolling", "id": "1", "formula": "(exists ?x (Is ?x 'cup'))"}, "id and formula: leave out all but"),
         ({"prompt": "no item says this"}, "no item of"),
         ("(Is ?x 'cup')", "not bound"),
         ("(exists ?x", "never closed"),
         ({"questions": []}, "1 to 64"),
         ({"questions": ["Is there a cat?"]}, "by a formula only"),
-        (7, "nothing can be scored by a int"),
+        (7, "a int cannot be scored"),
     ],
     ids=str,
 )
@@ -321,5 +321,5 @@ def test_weights_that_would_break_a_promise_are_refused(weights: dict[str, float
 
 def test_a_published_text_that_is_no_formula_rewards_nothing() -> None:
     odd = Item("knolling", "7", 1, "A cup.", FormulaSpec(NO_FORMULA, unreadable="(and"))
-    with pytest.raises(FormalimgError, match="nothing can be scored by item 7 of knolling: the published dsl"):
+    with pytest.raises(FormalimgError, match="cannot score item 7 of knolling: the published dsl"):
         SCORER.score_all([(SHOWN, odd)])

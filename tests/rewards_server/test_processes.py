@@ -57,7 +57,7 @@ def test_an_image_that_kills_whoever_looks_is_given_up(monkeypatch: pytest.Monke
     monkeypatch.setattr("formalimg.rewards.server.processes._ground_in_worker", _die)
     grounder = ProcessGrounder("builtin/icons", 1)
     try:
-        with pytest.raises(RuntimeError, match="died, one after the other"):
+        with pytest.raises(RuntimeError, match="all processes that judged this image crashed"):
             asyncio.run(grounder.ground(_image(), ["cup"]))
     finally:
         grounder.close()

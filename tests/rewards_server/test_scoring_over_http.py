@@ -120,7 +120,7 @@ WRONG: list[tuple[Any, int, str]] = [
     (asked({"file": "image7"}), 400, "images[0].file: there is no part 'image7'"),
     (asked({"path": "a.png"}), 403, "images[0].path: "),
     (asked({"scene": CUP}, item="(Is)"), 400, "items[0]: "),
-    (asked({"scene": CUP}, item={"tag": "K=1"}), 400, "items[0]: this does not say what the image is to show"),
+    (asked({"scene": CUP}, item={"tag": "K=1"}), 400, "items[0]: this does not say what the image should show"),
     ({"prompts": [3], "images": [{"scene": CUP}]}, 400, "prompts[0]: send a text"),
     ({"prompts": ["a"] * 2, **asked({"scene": CUP})}, 400, "1 items and 2 prompts"),
     ({"prompts": ["no item says this"], "images": [{"scene": CUP}]}, 400, "items[0]: no item of"),
@@ -128,7 +128,7 @@ WRONG: list[tuple[Any, int, str]] = [
     (asked({"scene": CUP}, item={"suite": "knoling", "id": "1"}), 400, "items[0]: unknown suite"),
     (asked({"scene": CUP}, item={"questions": ["A cat?"]}), 400, "images[0].scene: a scene can be scored by a formula"),
     (asked({"scene": CUP}, item={"formula": "(Is", "vocabulary": "/etc/passwd"}), 400, "items[0]: unknown vocabulary"),
-    (asked(*[{"scene": CUP}] * 257), 413, "items: these are 257"),
+    (asked(*[{"scene": CUP}] * 257), 413, "items: there are 257"),
     ({**asked({"scene": CUP}), "parts": 0}, 400, "parts: send true or false"),
 ]
 
@@ -181,7 +181,7 @@ def test_any_bytes_are_answered(sent: bytes, kind: str) -> None:
     [
         (b'{"items": [1], "items": [2], "images": []}', {}, 400, "the key 'items' occurs twice"),
         (b'{"items": [{"suite": "a", "id": "1", "id": "2"}]}', {}, 400, "the key 'id' occurs twice"),
-        (b"{}", {"content-encoding": "gzip"}, 415, "send it as it is"),
+        (b"{}", {"content-encoding": "gzip"}, 415, "send it without Content-Encoding"),
         (
             b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n' * 2,
             MULTIPART,

@@ -75,7 +75,7 @@ def test_it_finishes_what_has_begun_and_ends(tmp_path: Path) -> None:
         ({"grounder": "openai/gpt-4o", "processes": 2}, "--processes"),
         ({"judge": "openai/gpt-4o", "processes": 2}, "--processes"),  # which finds objects too
         ({"judge": "detector/coco", "grounder": "builtin/icons"}, "name it as the grounder"),
-        ({"judge_option": ["base_url=http://127.0.0.1:9"]}, "and no judge"),
+        ({"judge_option": ["base_url=http://127.0.0.1:9"]}, "judge options need a judge"),
         ({"weight": ["relation=much"]}, "a weight is a number"),
         ({"surplus": 2.0}, "surplus must be a number from 0"),
         ({"suite": ["kitchen"]}, "unknown suite 'kitchen'"),

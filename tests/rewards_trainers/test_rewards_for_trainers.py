@@ -62,7 +62,7 @@ def test_verl_omni_reads_the_task_wherever_it_stands() -> None:
     assert math.isnan(asyncio.run(score(chw[None], ROW)))
     with pytest.raises(FormalimgError, match="has no reward"):
         asyncio.run(score(chw, ROW, missing="error"))
-    with pytest.raises(FormalimgError, match="2 frames are no image"):
+    with pytest.raises(FormalimgError, match="2 frames are not an image"):
         asyncio.run(score(np.stack([chw, chw]), ROW))
     with pytest.raises(FormalimgError, match="neither ground_truth nor extra_info"):
         asyncio.run(score(CUP, "a red cup"))

@@ -125,7 +125,7 @@ def test_an_exchanged_image_is_not_judged_as_the_one_that_was_made(tmp_path: Pat
     (folder / "images" / "3.png").write_bytes(data)
     judge_run(folder, NumberJudge())
     assert outcomes(folder)[3].reason == "unreadable image"
-    assert "is not the file that was made" in outcomes(folder)[3].detail
+    assert "is not the file that was stored" in outcomes(folder)[3].detail
 
 
 def test_a_folder_holds_nothing_else(tmp_path: Path) -> None:

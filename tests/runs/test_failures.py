@@ -44,12 +44,12 @@ _BAD: dict[str, tuple[Callable[[ImageRequest], Any], str, str]] = {
     "odd characters": (_raises(ValueError("a\ud800b\x00\x1b[31m")), "generation failed", "ValueError: a·b··[31m"),
     "failed": (lambda _: Failed("outage"), "generation failed", "outage"),
     "refused": (lambda _: Refused("not that"), "refused", "not that"),
-    "none": (lambda _: None, "generation failed", "the model gave NoneType in place of an answer"),
-    "bare bytes": (lambda _: _PNG, "generation failed", "the model gave bytes in place of an answer"),
+    "none": (lambda _: None, "generation failed", "the model gave NoneType instead of an answer"),
+    "bare bytes": (lambda _: _PNG, "generation failed", "the model gave bytes instead of an answer"),
     "text": (lambda _: Generated("png"), "generation failed", "the model gave str in place of the bytes"),  # type: ignore[arg-type]
     "odd served": (lambda _: Generated(_PNG, {"dtype": object()}), "generation failed", "what the model says it used"),  # type: ignore[dict-item]
-    "no cost": (lambda _: Generated(_PNG, {}, math.nan), "generation failed", "a cost of nan US dollars cannot be"),
-    "a gift": (lambda _: Generated(_PNG, {}, -1), "generation failed", "a cost of -1 US dollars cannot be"),
+    "no cost": (lambda _: Generated(_PNG, {}, math.nan), "generation failed", "a cost of nan US dollars is not valid"),
+    "a gift": (lambda _: Generated(_PNG, {}, -1), "generation failed", "a cost of -1 US dollars is not valid"),
     "nothing": (lambda _: Generated(b""), "unreadable image", "an empty file"),
     "a web page": (lambda _: Generated(b"<html>busy</html>"), "unreadable image", "beginning with '<html>busy</html>'"),
     "cut short": (lambda _: Generated(_PNG[:-4000]), "unreadable image", "no PNG, JPEG or WebP that can be decoded"),
@@ -118,7 +118,7 @@ def test_an_exception_fails_only_what_was_not_answered_yet(tmp_path: Path) -> No
 
 
 def test_more_answers_than_requests_end_the_run(tmp_path: Path) -> None:
-    with pytest.raises(FormalimgError, match="gave more images than the 4 it was asked for"):
+    with pytest.raises(FormalimgError, match="gave more images than the 4 requested"):
         execute(order(_TooMany(batch=4)), tmp_path / "run")
 
 
@@ -145,7 +145,7 @@ _BAD_VERDICTS: dict[str, tuple[Callable[[Item[object], LoadedImage], Any], str, 
         "not understood",
         "too dark",
     ),
-    "none": (lambda item, image: None, "judge failed", "NoneType in place of a verdict"),
+    "none": (lambda item, image: None, "judge failed", "NoneType instead of a verdict"),
     "odd reason": (lambda item, image: Unscored("tired"), "judge failed", "unknown reason 'tired'"),  # type: ignore[arg-type]
     "odd evidence": (lambda item, image: Verdict(True, (), {"x": {1, 2}}), "judge failed", "TypeError"),
     "no cost": (lambda item, image: Verdict(True, cost=math.inf), "judge failed", "a cost of inf US dollars"),

@@ -53,7 +53,7 @@ def test_local_runs_load_few_modules(loaded: list[str]) -> None:
 
 
 def test_the_main_line_of_a_run_goes_through_few_files() -> None:
-    """From the command to each milestone: what somebody has to read to follow a run."""
+    """From the command to each milestone: what rewriting prompts needs read to follow a run."""
     done = subprocess.run(
         [sys.executable, "-m", "tools.trace_run"], capture_output=True, text=True, check=False, timeout=120
     )

@@ -186,12 +186,12 @@ def test_a_store_out_of_reach_costs_verdicts_until_it_is_back_and_never_images(
 def test_each_run_has_a_place_of_its_own(tmp_path: Path, bucket: type[Bucket]) -> None:
     assert images_url("s3://bucket/place/", tmp_path / "run") == URL
     execute(order(images=URL), tmp_path / "run")
-    with pytest.raises(FormalimgError, match="holds files of somebody else: name another place"):
+    with pytest.raises(FormalimgError, match="holds files that are not of this run: choose another address"):
         execute(order(seed=2, images=URL), tmp_path / "other")
     with pytest.raises(FormalimgError, match="images: were kept s3://bucket/place/run, now s3://bucket/elsewhere"):
         execute(order(images="s3://bucket/elsewhere"), tmp_path / "run")
     fsspec.core.url_to_fs("s3://bucket/mine")[0].pipe_file("/bucket/mine/cat.png", b"mine")
-    with pytest.raises(FormalimgError, match="holds files of somebody else"):
+    with pytest.raises(FormalimgError, match="holds files that are not of this run"):
         execute(order(images="s3://bucket/mine"), tmp_path / "third")
     assert stored("s3://bucket/mine") == {"cat.png": b"mine"}
 
@@ -240,7 +240,7 @@ def test_the_card_of_a_stranger_opens_no_other_file(tmp_path: Path) -> None:
     with contextlib.closing(open_run(tmp_path / "run")) as run:
         found = run.image_file("3", 0)
     assert found is not None
-    with pytest.raises(OSError, match="not the file that was made"):
+    with pytest.raises(OSError, match="not the file that was stored"):
         found.path.read_bytes()
     store = locate_image(tmp_path / "run" / "images" / "gone.png", "").store
     for name in ("../store/3.png", "..\\store\\3.png", "..", "", ".formalimg-run"):

@@ -114,7 +114,9 @@ def test_the_marker_of_another_run_is_no_permission(tmp_path: Path) -> None:
         lambda: execute(order(Speckles(name="test/other"), images=f"file://{tmp_path}/store"), tmp_path / "run"),
     ]
     for use in uses:
-        with pytest.raises(FormalimgError, match=r"has no file \.formalimg-run that says|holds files of somebody else"):
+        with pytest.raises(
+            FormalimgError, match=r"has no file \.formalimg-run that says|files that are not of this run"
+        ):
             use()
     assert files(tmp_path / "store") == before
 
@@ -146,7 +148,7 @@ def test_a_run_of_the_time_before_goes_on_with_its_marker(tmp_path: Path) -> Non
 
 def test_a_place_named_by_the_user_is_taken_only_if_it_is_empty(tmp_path: Path, home: Path) -> None:
     before = files(home)
-    with pytest.raises(FormalimgError, match="holds files of somebody else"):
+    with pytest.raises(FormalimgError, match="holds files that are not of this run"):
         execute(order(images=f"file://{home}"), tmp_path / "run")
     assert files(home) == before
     execute(order(images=f"file://{home}/new"), tmp_path / "run")
@@ -205,9 +207,9 @@ def test_a_recorded_name_that_no_image_has_is_never_opened(tmp_path: Path, home:
         (image,) = [one.image for one in run.judged([("3", 0)])]
     assert image is not None
     assert (image.is_file(), image.suffix) == (False, "")
-    with pytest.raises(PermissionError, match="leads out of their place"):
+    with pytest.raises(PermissionError, match="leads out of the folder"):
         image.read_bytes()
-    assert "cannot be read: its name is not that of an image" in str(make_thumbnail(image))
+    assert "cannot be read: its name is not an image name" in str(make_thumbnail(image))
     judge_run(folder, NumberJudge(name="test/second"))
     (outcome,) = [one for one in outcomes(folder) if one.item == "3"]
     assert (outcome.reason, outcome.detail.count("\n")) == ("unreadable image", 0)
@@ -244,7 +246,7 @@ def test_only_the_very_bytes_that_were_made_are_shown(tmp_path: Path) -> None:
     (folder / "images" / "3.png").write_bytes(speckled("another image"))
     (image,) = [one.image for one in judged(folder) if one.outcome.item == "3"]
     assert image is not None
-    assert make_thumbnail(image) == "the file of the image cannot be read: it is not the file that was made"
+    assert make_thumbnail(image) == "the file of the image cannot be read: it is not the file that was stored"
 
 
 def test_studies_read_only_images_of_the_run(tmp_path: Path, home: Path) -> None:

@@ -63,7 +63,7 @@ def test_wrong_numbers_and_addresses_are_refused_before_a_cluster_is_looked_for(
 ) -> None:
     monkeypatch.setattr("formalimg.runs.ray.worker.find_spec", lambda name: "there")
     for wrong, told in (
-        ({"workers": 0}, "0 workers"),
+        ({"workers": 0}, "number of workers 0"),
         ({"address": "ray://head:10001"}, "from outside: use"),
         ({"address": "head"}, "'head' is not an address of a Ray cluster: use auto, local or HOST:PORT"),
         ({"address": "head:port"}, "is not an address of a Ray cluster"),
@@ -81,7 +81,7 @@ def test_a_port_on_which_something_else_listens_is_told_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=answer, args=(listening,))
         thread.start()
-        with pytest.raises(ConnectionError, match="it is not Ray: give the port of"):
+        with pytest.raises(ConnectionError, match="is not Ray: give the port of"):
             probe(f"127.0.0.1:{listening.getsockname()[1]}")
         thread.join()
 

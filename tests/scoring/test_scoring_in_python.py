@@ -155,7 +155,7 @@ def test_scores_have_a_mean_and_are_a_data_frame() -> None:
         ),
         ({"prompts": "A cup", "judge": _OwnJudge(), "judge_options": {"a": "b"}}, "options are for a judge"),
         ({"questions": ["Is it?", GraphQuestion("1", "Is it so?")]}, "two questions have the id '1'"),
-        ({"prompts": "A cup", "form": "questions", "judge": _OwnJudge()}, "somebody has to write the questions"),
+        ({"prompts": "A cup", "form": "questions", "judge": _OwnJudge()}, "the questions need a chat model"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_done(

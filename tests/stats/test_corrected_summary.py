@@ -503,8 +503,8 @@ def test_means_are_covered_with_few_labels_and_near_the_bounds(mean: float, labe
     [
         ([0.5], [], (0, 1), "0 labels were given for 1 images"),
         ([0.5], [(0.5, 0.5)] * 2, (0, 1), "2 labels were given for 1 images"),
-        ([1.5], [(0.5, 0.5)], (0, 1), "1.5 does not lie between 0 and 1"),
-        ([0.5], [(0.5, float("nan"))], (0, 1), "nan does not lie between"),
+        ([1.5], [(0.5, 0.5)], (0, 1), "1.5 is not between 0 and 1"),
+        ([0.5], [(0.5, float("nan"))], (0, 1), "nan is not between"),
         ([0.5], [(0.5, 0.5)], (1, 1), "not a range"),
     ],
 )

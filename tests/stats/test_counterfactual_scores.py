@@ -56,7 +56,7 @@ def test_rates_without_a_mean_or_over_0_are_undefined() -> None:
     assert prior_resistance(None, 0.3) is None
     assert reasoning_retention(0.3, None) is None
     assert reasoning_retention(0.25, 0.0) == 0.0
-    with pytest.raises(FormalimgError, match="does not lie between 0 and 1"):
+    with pytest.raises(FormalimgError, match="is not between 0 and 1"):
         prior_resistance(0.5, 7)
 
 
@@ -91,15 +91,15 @@ def test_stored_scores_are_given_the_weights_of_a_profile() -> None:
     assert rescore(22 / 26, shared, "paper") == 22 / 26
     assert rescore(22 / 26, shared, "official-code") == pytest.approx(26 / 34)
     assert rescore(0.0, [], "official-code") == 0.0  # failed as a whole, before anyone asked a question
-    with pytest.raises(FormalimgError, match=r"1\.5 does not lie between"):
+    with pytest.raises(FormalimgError, match=r"1\.5 is not between"):
         rescore(0.5, [(logic, 8, 1.5)], "paper")
 
 
 def test_scores_weights_and_profiles_that_are_none_are_refused() -> None:
     for parts, profile, match in (
-        ([(logic, 8, 1.5)], "paper", "1.5 does not lie between"),
+        ([(logic, 8, 1.5)], "paper", "1.5 is not between"),
         ([(logic, 0, 1)], "paper", "above 0"),
-        ([], "readme", "known are paper, official-code"),
+        ([], "readme", "choose from paper, official-code"),
     ):
         with pytest.raises(FormalimgError, match=match):
             weighted_score(parts, profile)  # type: ignore[arg-type]

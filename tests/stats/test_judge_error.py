@@ -80,9 +80,9 @@ def test_the_truth_is_covered_if_the_judge_errs_as_it_did(rate: float, labels: i
     [
         ((0.5, 0.5, 0.5), {}, "no better than chance"),
         ((0.5, 0.2, 0.7), {}, "no better than chance"),
-        ((1.5, 0.9, 0.9), {}, "the rate 1.5 does not lie between 0 and 1"),
-        ((0.5, 90, 0.9), {}, "the sensitivity 90 does not lie"),
-        ((0.5, 0.9, -0.1), {}, "the specificity -0.1 does not lie"),
+        ((1.5, 0.9, 0.9), {}, "the rate 1.5 is not between 0 and 1"),
+        ((0.5, 90, 0.9), {}, "the sensitivity 90 is not between"),
+        ((0.5, 0.9, -0.1), {}, "the specificity -0.1 is not between"),
         ((0.5, 0.9, 0.9), {"images": 0, "positives": 1, "negatives": 1}, "there are 0 images"),
         ((0.5, 0.9, 0.9), {"images": 5, "positives": 1, "negatives": 0}, "there are 0 negatives"),
         ((0.5, 0.9, 0.9), {"images": 5}, "all three counts"),

@@ -181,10 +181,10 @@ def test_a_level_that_runs_out_of_images_is_looked_at_once_more() -> None:
 @pytest.mark.parametrize(
     ("passed", "counted", "exhausted", "message"),
     [
-        (5, 5, False, "10 scored images are needed"),
-        (5, 20, False, "10 scored images are needed"),
+        (5, 5, False, "needs 10 scored images"),
+        (5, 20, False, "needs 10 scored images"),
         (11, 10, False, "cannot have passed"),
-        (11, 11, True, "10 scored images are needed"),
+        (11, 11, True, "needs 10 scored images"),
     ],
 )
 def test_looking_at_another_time_is_refused(passed: int, counted: int, exhausted: bool, message: str) -> None:

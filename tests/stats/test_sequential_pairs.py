@@ -100,7 +100,7 @@ def test_items_that_cannot_be_scored_end_the_comparison_early() -> None:
 
 @pytest.mark.parametrize(("wins", "losses", "counted"), [(1, 1, 5), (8, 3, 10), (-1, 0, 10)])
 def test_looks_that_cannot_be_are_refused(wins: int, losses: int, counted: int) -> None:
-    with pytest.raises(FormalimgError, match=r"not time to look|count them again"):
+    with pytest.raises(FormalimgError, match=r"the interim analysis needs|count them again"):
         PairedTest(PairedDesign(30)).look(wins, losses, counted)
 
 

@@ -156,7 +156,7 @@ def test_sides_do_not_matter_and_all_is_finite(outcomes: list[PairOutcome]) -> N
 
 def test_what_cannot_be_ranked() -> None:
     assert bradley_terry([]) is None
-    with pytest.raises(FormalimgError, match="nothing connects a and c"):
+    with pytest.raises(FormalimgError, match="the comparisons do not connect a and c"):
         bradley_terry([PairOutcome("a", "b", 1), PairOutcome("c", "d", 1)])
     with pytest.raises(FormalimgError, match="compared with itself"):
         bradley_terry([PairOutcome("a", "a", 0)])

@@ -322,7 +322,7 @@ def test_levels_may_begin_later() -> None:
         ({}, 0.7, "no level"),
         ({0: 0.9}, 0.7, "counted from 1"),
         ({1: 70.0}, 0.7, r"70 % is 0\.7"),
-        ({1: float("nan")}, 0.7, "does not lie between"),
+        ({1: float("nan")}, 0.7, "is not between"),
         ({1: 0.9}, 70, r"70 % is 0\.7"),
     ],
 )

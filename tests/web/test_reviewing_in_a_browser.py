@@ -130,7 +130,7 @@ def test_a_second_window_is_refused_and_what_was_typed_in_it_stays(page: Page, q
     page.keyboard.press("e")
     page.get_by_label("Factual prompt").fill(OURS[3].factual + FINE)
     page.get_by_role("button", name="Save and accept").click()
-    said(page, "was changed meanwhile")
+    said(page, "was changed in another window")
     assert read_review(queue).decisions[IDS[3]] == "reject"
     page.reload()
     said(page, "what you had typed, and not saved, is here again")

@@ -136,7 +136,7 @@ def _json_lines(
         if isinstance(record, dict):
             yield location, record
         else:
-            skip(location, "it is no JSON object")
+            skip(location, "it is not a JSON object")
 
 
 def _json_records(data: bytes, path: Path, skip: Callable[[str, str], None]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -154,7 +154,7 @@ def _json_records(data: bytes, path: Path, skip: Callable[[str, str], None]) -> 
         if isinstance(record, dict):
             yield f"{path}, record {number}", record
         else:
-            skip(f"{path}, record {number}", "it is no JSON object")
+            skip(f"{path}, record {number}", "it is not a JSON object")
 
 
 def _csv_rows(
@@ -168,7 +168,7 @@ def _csv_rows(
         except StopIteration:
             return
         except csv.Error as error:
-            skip(location, f"it is no CSV: {error}")
+            skip(location, f"it is not valid CSV: {error}")
             continue
         yield (
             location,

@@ -51,7 +51,7 @@ class Condition:
         require_types(Condition, vars(self))
         if not self.needs_layout and not self.with_prompt:
             raise FormalimgError(
-                "without words and without a layout nothing is asked for: choose a layout, or keep the words"
+                "a condition without prompt and layout asks for nothing: choose a layout, or keep the prompt"
             )
 
     @property
@@ -140,7 +140,7 @@ def prompt_rows(
     name = items[0].suite
     if style not in ("auto", "none") and not suite(name).has_style_text:
         styled = ", ".join(suite_name for suite_name in suite_names() if suite(suite_name).has_style_text)
-        raise FormalimgError(f"there is a text about the style of {styled} only: leave --style out for {name}")
+        raise FormalimgError(f"only {styled} has a style text: leave --style out for {name}")
     chosen: StyleText = ("long" if suite(name).has_style_text else "none") if style == "auto" else style
     condition = Condition(style=chosen)
     ids = {item.id for item in items}

@@ -146,7 +146,7 @@ def _build_conjuncts(spec: ObjectSpec, index: int, name: str) -> list[str]:
     if required.color:
         parts.append(f"(Has ?{name} '{required.color}')")
     if required.target is not None:
-        target_name = f"{name}{required.target}"  # it grows from target to target, so that no name is there twice
+        target_name = f"{name}{required.target}"  # it grows from target to target, so that no name occurs twice
         target = [
             *_build_conjuncts(spec, required.target, target_name),
             f"({_PREDICATES[required.relation]} ?{name} ?{target_name})",

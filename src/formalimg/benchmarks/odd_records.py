@@ -71,7 +71,7 @@ ODD_TAGS: Mapping[str, str] = {
     EXTRA_FIELDS: "fields that such a record does not have: ignored",
     BROKEN_TEXT: "characters or values that are no text: replaced by U+FFFD, or left out",
     ODD_NAME: "a file name or id that is no number: the item has a name made of it",
-    REPEATED_FIELD: "a field that is there twice, or a number that is none: the last one counts",
+    REPEATED_FIELD: "a field that occurs twice, or a number that is none: the last one counts",
     # formulas
     OUTSIDE_VOCABULARY: "words or kinds of words that the vocabulary does not have: judged as they are",
     UNKNOWN_PREDICATE: "predicates that the vocabulary does not have: judged as they are where the judge can",

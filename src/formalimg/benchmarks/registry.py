@@ -43,7 +43,7 @@ def _suite_advice(name: str) -> str:
     if suites := suites_by_source().get(name):
         return f"`formalimg pull {name}` brings data for {' and '.join(suites)}"
     near = closest_match(name, suite_names())
-    advice = f"known are {', '.join(suite_names())}; `formalimg suites` describes them"
+    advice = f"choose from {', '.join(suite_names())}; `formalimg suites` describes them"
     return f"did you mean {near}?" if near else advice
 
 

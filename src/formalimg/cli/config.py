@@ -57,7 +57,7 @@ def revoke_command() -> None:
     from formalimg.runs.defaults.config_file import revoke_file
 
     path = _require_project_file()
-    echo(f"no longer allowed: {path}" if revoke_file(path) else f"it was not allowed: {path}")
+    echo(f"no longer allowed: {path}" if revoke_file(path) else f"{path} was not allowed")
 
 
 def _require_project_file() -> Path:

@@ -183,7 +183,7 @@ def _check_questions(suite: str, files: Sequence[str], as_json: bool) -> int:
     from formalimg.benchmarks.odd_records import odd_lines
 
     if not files:
-        raise FormalimgError("there is nothing to check: name a file of questions")
+        raise FormalimgError("nothing to check: name a file of questions")
     results = []
     for file in files:
         loaded = load_with_skipped(suite, file)

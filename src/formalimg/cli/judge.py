@@ -89,7 +89,7 @@ def judge_command(
         return
     _refuse({"--items": items, "--name": name, "--out": out}, "a run")
     if folder is None:
-        raise FormalimgError("there is nothing to judge: name a run folder, or give --groundings DIR")
+        raise FormalimgError("nothing to judge: name a run folder, or give --groundings DIR")
     from formalimg.runs.config import RunOptions
     from formalimg.runs.parties import MAX_FAILURES, EngineOptions
     from formalimg.runs.prepared_run import judge_images  # these here, so that other commands start faster

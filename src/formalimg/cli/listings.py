@@ -81,7 +81,7 @@ def vocabulary_command(
         for line in other_suites[suite]:
             echo(line)
     else:
-        choices = f"known are {', '.join(names)}, or a .toml file"
+        choices = f"choose from {', '.join(names)}, or a .toml file"
         if suite in suite_names():
             raise FormalimgError(f"the prompts of {suite} are free text and have no vocabulary: {choices}")
         match = closest_match(suite, names)

@@ -51,7 +51,7 @@ JudgeNames = Annotated[
     option(
         "--judge -j JUDGE",
         "The judge: a chat model, detector/MODEL, builtin/icons, or builtin/drawn, which knows what drawings show "
-        "and is no eye; repeatable. Default: see `formalimg config`.",
+        "and is not a vision model; repeatable. Default: see `formalimg config`.",
         panel=_JUDGE,
     ),
 ]

@@ -109,6 +109,6 @@ def write_figures(drawings: Sequence[Figure], folder: Path, formats: Sequence[Fi
     from formalimg.reports.figures.svg import write_figures
 
     if not drawings:
-        raise FormalimgError(f"there is nothing to draw: {empty_reason}")
+        raise FormalimgError(f"nothing to draw: {empty_reason}")
     written = write_figures(drawings, folder, formats)
     echo(f"{len(drawings)} figures in {len(written)} files in {folder}", err=True)

@@ -58,7 +58,7 @@ def pull_command(
             used_by = f"formalimg run --protocol published --prompts {shlex.quote(to)}"
         echo(f"used by  {used_by}")
     elif to is None:
-        raise FormalimgError(f"nothing says where the data goes: give --to DIR, as in --to {source(benchmark).name}")
+        raise FormalimgError(f"the data needs a folder: give --to DIR, as in --to {source(benchmark).name}")
     else:
         _show(pulled := pull(benchmark, to, origin, revision))
         for suite in suites_by_source().get(benchmark, ()):

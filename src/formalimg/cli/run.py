@@ -135,7 +135,7 @@ class RunArguments:
     ] = None
     runs: options.RunsFolder = None
     out: options.RunFolder = None
-    restart: Annotated[bool, option("--restart", "Begin anew; the old run is moved aside.", panel=_WHERE)] = False
+    restart: Annotated[bool, option("--restart", "Start over; the old run is moved aside.", panel=_WHERE)] = False
     log_to: Annotated[
         list[str] | None, option("--log-to TRACKER", "wandb, mlflow or tensorboard; repeatable.", panel=_WHERE)
     ] = None

@@ -58,7 +58,7 @@ def study_pages(
         if late is not None:
             raise FormalimgError(f"{late} is settled before the first answer, otherwise for {folder}: leave it out")
     if completion_url is not None and not completion_url.startswith(("https://", "http://")):
-        raise FormalimgError(f"{completion_url!r} is no address of a web page: begin it with https://")
+        raise FormalimgError(f"{completion_url!r} is not the address of a web page: it must begin with https://")
     rules = StudyRules(max_missed, min_seconds or 0.0)
     return StudyPages(rules, instructions is not False, completion_url or "")
 

@@ -195,6 +195,6 @@ def _show(written: AuthoringResult, plan: AuthoringPlan) -> None:
     unit = authoring_of(plan.suite).unit(plan)
     for level, count in written.missing.items():
         name = unit or f"{suite(plan.suite).level}={level}"
-        echo(f"{name}: {count:,} missing after {plan.attempts} attempts each: raise --attempts to go on")
+        echo(f"{name}: {count:,} missing after {plan.attempts} attempts each: raise --attempts to continue")
     if written.path is not None:
         echo(f"{len(written.items):,} item{'s' * (len(written.items) != 1)} in {written.path}")

@@ -84,7 +84,7 @@ def _read_signature(data: bytes) -> re.Match[str]:
     if not any(texts):
         raise NotDrawnError(["not a drawn image: it holds no scene of a drawing"])
     if len(texts) > 1:
-        raise NotDrawnError(["the file was written anew by another program: judge the original"])
+        raise NotDrawnError(["the file was rewritten by another program: judge the original"])
     signed = _SIGNED.fullmatch(texts[0].decode("latin-1")) if len(texts[0]) <= _MAX_SCENE else None
     if signed is None:
         raise NotDrawnError(["not a drawn image: its scene is not written as drawings write it"])

@@ -5,22 +5,17 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.drawing.icon import Icon, PixelFrame, path_commands
+from formalimg.drawing.icon import Icon, PathCommand, PixelFrame, path_commands
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
-from typing import NamedTuple
-
-from formalimg.drawing.icon import PathCommand
 
 HORIZON = 0.6  # Where the wall meets the floor, as a fraction of the height
 _SOFTNESS = 0.03  # Half of the height over which wall and floor blend

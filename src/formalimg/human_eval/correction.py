@@ -90,7 +90,7 @@ def draw_first(
     if not images:
         raise FormalimgError("no image has a verdict: judge the run with `formalimg judge`, then draw images")
     if labels < 1:
-        raise FormalimgError(f"{labels} labels correct nothing: ask for at least 1, such as 100")
+        raise FormalimgError(f"{labels} labels are too few: use at least 1, such as 100")
     cells = _count_cells(images)
     target = min(labels, len(images))
     chosen, rows = _draw_cells(images, allocate_labels(cells, target).cells, rng)
@@ -121,7 +121,7 @@ def draw_more(
         if (image.item, image.sample) not in previous and image not in reserved
     }
     if not free:
-        raise FormalimgError("every judged image is in the study already: let raters answer")
+        raise FormalimgError("every judged image is already in the study: collect ratings")
     cells, free_cells = _count_cells(images), _count_cells(free)
     counts = Counter((image.level, image.judge) for image in sample.images)
     expected = {cell: _extrapolate_labels(labels.get(cell, (0, 0)), counts[cell]) for cell in cells}
@@ -310,7 +310,7 @@ def draw_items(frame: ItemFrame, labels: int, rng: random.Random) -> ItemDraw:
     """Sample the items of a new study at random within levels, favouring levels where judge differences vary more."""
     target = min(labels, len(frame.items))
     if target < MIN_ITEMS:
-        raise FormalimgError(f"{target} labelled items tell no difference: ask for at least {MIN_ITEMS}")
+        raise FormalimgError(f"{target} labelled items are too few to estimate a difference: use at least {MIN_ITEMS}")
     pairs = frame.pairs({})
     apart = next((pair for pair, items in pairs.items() if len(items) < MIN_ITEMS), None)
     if apart is not None:
@@ -353,7 +353,7 @@ def draw_more_items(
         item: images for item, images in frame.items.items() if item not in previous and not {*images} & {*reserved}
     }
     if not free:
-        raise FormalimgError("every item is in the study already: let raters answer")
+        raise FormalimgError("every item is already in the study: collect ratings")
     pairs = frame.pairs(labels)
     spreads = {pair: level_spreads(items) for pair, items in pairs.items()}
     differences = {pair: estimate_corrected_difference(items, frame.levels) for pair, items in pairs.items()}

@@ -177,7 +177,7 @@ def require_finishable(
     if missing is not None:
         raise AnswerError(f"{missing} has no answer yet: answer it, then finish the task")
     if not all(step in answers and is_same(answers[step], value) for step, value in screen.items()):
-        raise OtherAnswersError("another window has answered differently: look again, then finish the task")
+        raise OtherAnswersError("another window has stored a different answer: check it, then finish the task")
 
 
 def _refuse_answer(reason: str) -> AnswerError:

@@ -247,7 +247,7 @@ class Study:
             self._require_current(rater, task)
             position = self._position(rater)
             if position.back is not None:
-                raise AnswerError("this image is finished already: go on with the next one")
+                raise AnswerError("this image is already finished: continue with the next one")
             if len(position.ahead) == 1:
                 raise AnswerError("this is the only image left: come back when it can be shown")
             position.ahead.rotate(-1)
@@ -342,7 +342,7 @@ class Study:
         if current is not None and current.id == task:
             return current
         if self._query("SELECT 1 FROM finished WHERE task = :task", task=task):
-            raise AnswerError("this task is finished and its answers are final: go on with the next one")
+            raise AnswerError("this task is finished and its answers are final: continue with the next one")
         raise AnswerError(_NOT_CURRENT)
 
     def _answers(self, task: str) -> dict[str, AnswerValue]:

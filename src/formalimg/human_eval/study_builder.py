@@ -230,7 +230,7 @@ def _require_together(runs: Sequence[StoredRun]) -> None:
     names = [run.folder.resolve().name for run in runs]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
-        raise FormalimgError(f"two of the runs are called {duplicate}, which makes them ambiguous: rename a folder")
+        raise FormalimgError(f"two of the runs are called {duplicate}: rename one of the folders")
     layouts = next((run for run in runs if run.manifest.task != "image"), None)
     if layouts is not None:
         raise FormalimgError(f"{layouts.folder} holds layouts, not images: name runs with images")

@@ -102,7 +102,7 @@ def find_formula(item: Item[object]) -> FormulaSpec | Unscored:
     """Return the item's formula spec, or `Unscored` if the item has no readable formula."""
     spec = item.spec
     if not isinstance(spec, FormulaSpec):
-        return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+        return Unscored("not understood", f"item {item.id} of {item.suite} has no formula")
     if spec.unreadable is not None:
         return Unscored("not understood", f"item {item.id} of {item.suite}: {spec.unreadable_because}")
     return spec

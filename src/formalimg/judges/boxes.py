@@ -90,7 +90,7 @@ def box_convention(model: str, convention: str = "auto") -> BoxConvention:
         )
     entry = table["conventions"].get(name)
     if entry is None:
-        raise FormalimgError(f"unknown boxes {convention!r}: known are auto, {', '.join(table['conventions'])}")
+        raise FormalimgError(f"unknown boxes {convention!r}: choose from auto, {', '.join(table['conventions'])}")
     return BoxConvention(name, tuple(entry["order"]), entry.get("span"), entry["words"])
 
 
@@ -119,7 +119,7 @@ class Match(NamedTuple):
 def match_objects(truth: Scene, detections: Scene, min_overlap: float = MIN_OVERLAP) -> list[Match]:
     """Match true and found objects of the same class one to one, in descending order of IoU."""
     if not 0 < min_overlap <= 1:  # also refuses NaN
-        raise FormalimgError(f"boxes cannot be asked to overlap by {min_overlap:g}: take more than 0, and 1 at most")
+        raise FormalimgError(f"invalid overlap {min_overlap:g}: give more than 0 and at most 1")
     pairs = [
         (box_overlap(obj.box, detected.box), true_index, found_index)
         for true_index, obj in enumerate(truth.objects)

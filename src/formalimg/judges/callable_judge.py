@@ -56,9 +56,9 @@ class CallableJudge:
         """
         _require_two_parameters(function)
         if concurrency < 1:
-            raise FormalimgError(f"a concurrency of {concurrency} judges nothing: give 1 or more")
+            raise FormalimgError(f"invalid concurrency {concurrency}: give 1 or more")
         if not 0 < threshold <= 1:
-            raise FormalimgError(f"a threshold of {threshold} tells nothing apart: give one above 0, and at most 1")
+            raise FormalimgError(f"invalid threshold {threshold}: give one above 0 and at most 1")
         self._function = function
         self._threshold = threshold
         self.name = name or f"python/{_function_name(function)}"
@@ -107,7 +107,7 @@ class CallableJudge:
 
 def _require_two_parameters(function: object) -> None:
     if not callable(function):
-        raise FormalimgError(f"{function!r} judges nothing: give a function of an image and an item")
+        raise FormalimgError(f"{function!r} is not callable: give a function of an image and an item")
     try:
         inspect.signature(function).bind(None, None)
     except ValueError:  # some functions written in C have no signature

@@ -240,7 +240,7 @@ def parse_json(text: str) -> Any:
 def check_option(option: str, value: str, values: Sequence[str]) -> None:
     """Raise an error if `value` is not among the allowed values of an option."""
     if value not in values:
-        raise FormalimgError(f"unknown {option} {value!r}: known are {', '.join(values)}")
+        raise FormalimgError(f"unknown {option} {value!r}: choose from {', '.join(values)}")
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:

@@ -86,7 +86,7 @@ class ClauseJudge(ChatJudge):
         prompts: Path | None = None,
     ) -> None:
         if decide not in DECIDERS:
-            raise FormalimgError(f"cannot decide by {decide!r}: known are {', '.join(DECIDERS)}")
+            raise FormalimgError(f"cannot decide by {decide!r}: choose from {', '.join(DECIDERS)}")
         check_option("answers", answers, ANSWERS)
         is_published = answers == "published"
         prompt = "clause-judge-published" if is_published else "clause-judge"

@@ -61,7 +61,7 @@ def judge_drawing(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
     try:
         drawn = read_signed_png(image.data, image.pil)
     except NotDrawnError as error:
-        return Unscored("not understood", f"builtin/drawn judges drawings as they were made, and this is none: {error}")
+        return Unscored("not understood", f"builtin/drawn judges built-in drawings only, and this is not one: {error}")
     return judge_drawn_scene(item, drawn)
 
 

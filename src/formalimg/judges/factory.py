@@ -87,7 +87,7 @@ def open_judge(
             suites = [benchmark for benchmark in map(get_suite, suite_names()) if benchmark.world]
             worlds = ", ".join(benchmark.name for benchmark in suites if benchmark.adapt_drawn_judge(DrawnJudge()))
             raise FormalimgError(
-                f"{DRAWN} knows what drawings show, and {suite} has none ({worlds} do): name a chat model"
+                f"{DRAWN} reads the scenes embedded in drawings, and {suite} has none ({worlds} do): name a chat model"
             )
         return judge
     return benchmark.open_judge(name, options or {}, protocol)
@@ -96,7 +96,7 @@ def open_judge(
 def check_protocol(protocol: str) -> None:
     """Raise an error if the protocol is unknown."""
     if protocol not in PROTOCOLS:
-        raise FormalimgError(f"unknown protocol {protocol!r}: known are {', '.join(PROTOCOLS)}")
+        raise FormalimgError(f"unknown protocol {protocol!r}: choose from {', '.join(PROTOCOLS)}")
 
 
 def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Grounder:
@@ -115,7 +115,7 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
         return IconGrounder()
     if name.startswith("builtin/"):
         problem = f"{DRAWN} is a judge, and finds no objects" if name == DRAWN else f"there is no grounder {name}"
-        raise FormalimgError(f"{problem}: known is {ICONS}, for images that formalimg drew itself")
+        raise FormalimgError(f"{problem}: use {ICONS}, for images that formalimg drew itself")
     if name == COCO:
         from formalimg.judges.grounders.coco import open_coco
 
@@ -164,7 +164,7 @@ def open_text_judge(name: str, options: Mapping[str, str] | None = None) -> Text
     values = Options(name, {key: reader_options.pop(key) for key in TEXT_OPTIONS[1:] if key in reader_options})
     compare, tolerance = values.text("compare", "loose"), values.number("tolerance", 0.0, minimum=0, maximum=1)
     if name != TEXT_READER:
-        raise FormalimgError(f"there is no text reader {name}: known is {TEXT_READER}")
+        raise FormalimgError(f"there is no text reader {name}: use {TEXT_READER}")
     return TextJudge(open_rapidocr(reader_options), compare=cast("Comparison", compare), tolerance=tolerance)
 
 
@@ -221,7 +221,7 @@ def require_chat(
         )
     _refuse_text_reader(name)
     if name == DRAWN:
-        raise FormalimgError(f"{DRAWN} asks nobody, {why_not}: name a chat model")
+        raise FormalimgError(f"{DRAWN} calls no model, {why_not}: name a chat model")
     if name == ICONS or name.startswith(DETECTORS):
         raise FormalimgError(f"{name} sees boxes and colours only, {why_not}: name a chat model")
     return name
@@ -248,7 +248,7 @@ def open_chat(
         by_slug = {value.replace(" ", "-"): value for value in choices[key]}
         slug = judge_options[key].replace(" ", "-")
         if slug not in by_slug:
-            raise FormalimgError(f"unknown {key} {judge_options[key]!r}: known are {', '.join(by_slug)}")
+            raise FormalimgError(f"unknown {key} {judge_options[key]!r}: choose from {', '.join(by_slug)}")
         judge_options[key] = by_slug[slug]
     if "prompts" in judge_options:
         judge_options["prompts"] = Path(judge_options["prompts"])

@@ -158,7 +158,7 @@ class GroundingFileJudge:
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         if not isinstance(item.spec, FormulaSpec):
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula")
         path = self._file(item.id, image)
         if path is None:
             return Unscored("judge failed", f"there is no grounding file for item {item.id}: give one")

@@ -261,7 +261,7 @@ class QuestionGraphJudge(YesNoJudge):
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         spec = item.spec
         if not isinstance(spec, QuestionSpec) or not spec.questions:
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions")
         if any(question.expected not in ("yes", "no") for question in spec.questions):
             return Unscored(
                 "not understood", f"item {item.id} of {item.suite} asks for a number, and not for yes or no"
@@ -358,7 +358,7 @@ class WordJudge(PublishedJudge):
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         spec = item.spec
         if not isinstance(spec, QuestionSpec) or not spec.questions:
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions")
         attachment = await attach_image(image)
         parts: list[Part] = []
         answers: list[dict[str, object]] = []

@@ -177,7 +177,7 @@ class PublishedLayoutJudge:
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         if not isinstance(item.spec, FormulaSpec):
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula")
         try:
             layout = read_written_layout(image.pil)
         except SceneError as error:

@@ -144,5 +144,5 @@ class _Checker:
         near = self.vocabulary.nearest_word(value.text, kind)
         words = self.vocabulary.words[kind]
         more = f" and {len(words) - _MAX_LISTED} more" if len(words) > _MAX_LISTED else ""
-        advice = f"did you mean '{near}'?" if near else f"known are {', '.join(words[:_MAX_LISTED])}{more}"
+        advice = f"did you mean '{near}'?" if near else f"choose from {', '.join(words[:_MAX_LISTED])}{more}"
         self.report("word", f"{self.vocabulary.name} has no {kind} {value}: {advice}", value.span)

@@ -71,7 +71,7 @@ def vocabulary(suite: str | Path | Vocabulary) -> Vocabulary:
         return _load_file(Path(suite))
     if suite not in vocabulary_names():
         near = closest_match(suite, vocabulary_names())
-        advice = f"did you mean {near}?" if near else f"known are {', '.join(vocabulary_names())}, or a .toml file"
+        advice = f"did you mean {near}?" if near else f"choose from {', '.join(vocabulary_names())}, or a .toml file"
         raise VocabularyError(f"unknown suite {suite!r}: {advice}")
     return _load_cached(_FOLDER / f"{suite}.toml")
 

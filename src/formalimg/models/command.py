@@ -90,11 +90,13 @@ class CommandModel:
                 if process.returncode is None:
                     await _kill_process(process)
         if code != 0:
-            return Failed(f"the program ended with code {code}: {_last_line(stderr_file) or 'it gave no reason'}")
+            return Failed(f"the program exited with code {code}: {_last_line(stderr_file) or 'it gave no reason'}")
         for path in (Path(values["out"]), stdout_file):
             if path.is_file() and (size := path.stat().st_size):
                 return Failed(f"the image has {size:,} bytes") if size > _MAX_BYTES else Generated(path.read_bytes())
-        return Failed("the program ended well but left no image: it must write the file {out}, or to standard output")
+        return Failed(
+            "the program exited with code 0 but wrote no image: it must write the file {out}, or to standard output"
+        )
 
 
 @requires()

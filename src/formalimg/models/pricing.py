@@ -176,7 +176,7 @@ def parse_prices(text: str, source: str) -> Mapping[str, Price]:
     try:
         table = tomllib.loads(text).get("prices")
     except tomllib.TOMLDecodeError as error:
-        raise FormalimgError(f"{source} is not TOML: {truncate(str(error), 200, 100)}") from None
+        raise FormalimgError(f"{source} is not valid TOML: {truncate(str(error), 200, 100)}") from None
     except RecursionError:
         raise FormalimgError(f"{source} is nested too deep: it needs a table [prices] of simple entries") from None
     except ValueError:  # an integer of thousands of digits, or a date that cannot be
@@ -394,7 +394,7 @@ def advise_on_unknown_price(name: str, *, per_image: bool) -> str:
     option = f"--price {shlex.quote(name)}"
     tokens = f"per million tokens sent and received, as in {option}={'5/40' if per_image else '0.15/0.60'}"
     form = f"DOLLARS (per image, as in {option}=0.04; or {tokens})" if per_image else f"IN/OUT (US dollars {tokens})"
-    return f"nobody knows what {name} costs, so no budget can be kept: add {option}={form}, or list it in prices.toml"
+    return f"the price of {name} is unknown, so no budget can be kept: add {option}={form}, or list it in prices.toml"
 
 
 def advise_on_unknown_cost(party: Identified, *, per_image: bool) -> str:

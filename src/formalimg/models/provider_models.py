@@ -308,7 +308,7 @@ class ProviderImageModel:
 
     async def _generate_one(self, request: ImageRequest) -> ImageResult:
         if request.reference is not None and not self.takes_images:
-            return Failed(f"{self.name} takes words only, but an image was to go with them")
+            return Failed(f"{self.name} takes text only, and was given an image")
         spent = RequestCost(self.price, self._complete_usage, keeps_answers=True)
         try:
             completion = await self._limiter.call(lambda: spent.attempt(lambda: self._provider.complete(request)))

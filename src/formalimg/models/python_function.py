@@ -56,7 +56,7 @@ class CallableModel:
             concurrency: maximum number of concurrent calls; one unless the function is thread-safe.
         """
         if not callable(function):
-            raise FormalimgError(f"{function!r} makes no images: give a function from a prompt to an image")
+            raise FormalimgError(f"{function!r} is not callable: give a function from a prompt to an image")
         if batch < 1 or concurrency < 1:
             raise FormalimgError("batch and concurrency must be 1 or more")
         self._function = function

@@ -62,7 +62,7 @@ def expand_preset(name: str, options: Mapping[str, str] | None = None) -> tuple[
     preset = _load_presets().get(name)
     if preset is None:
         near = get_close_matches(name, _load_presets(), 1)
-        advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(_load_presets()))}"
+        advice = f"did you mean {near[0]}?" if near else f"choose from {', '.join(sorted(_load_presets()))}"
         raise FormalimgError(f"there is no {name}: {advice}")
     server = {} if os.environ.get("OPENAI_BASE_URL", "").strip() else {"base_url": _LOCAL}
     return preset.model, {**server, **preset.options, **chosen}
@@ -95,7 +95,7 @@ def open_image_model(name: str, options: Mapping[str, str] | None = None) -> Ima
     provider, model = _split_name(name, "builtin/reader")
     providers = image_model_providers()
     if provider not in providers and provider in chat_model_providers():
-        raise FormalimgError(f"{provider}/… makes no images: its models answer questions, as judges or planners")
+        raise FormalimgError(f"{provider}/… has no image models: its models answer questions, as judges or planners")
     factory: Callable[[str, Mapping[str, str]], ImageModel] = _load_factory(provider, model, providers)
     if not options and _PLAIN_NAME.fullmatch(name):
         return factory(model, {})
@@ -113,7 +113,7 @@ def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> Chat
     provider, model = _split_name(name, "openai/gpt-4o")
     providers = chat_model_providers()
     if provider not in providers and provider in image_model_providers():
-        raise FormalimgError(f"{provider}/… answers no questions: its models make images")
+        raise FormalimgError(f"{provider}/… has no chat models: its models make images")
     factory: Callable[[str, Mapping[str, str]], ChatModel] = _load_factory(provider, model, providers)
     return _open_without_keys(factory, name, model, options)
 
@@ -139,7 +139,7 @@ def _split_name(name: str, example: str) -> tuple[str, str]:
 def _load_factory(provider: str, model: str, providers: Mapping[str, EntryPoint]) -> Callable[..., Any]:
     if provider not in providers:
         near = get_close_matches(provider, providers, 1)
-        advice = f"did you mean {near[0]}/{_mask(model)}?" if near else f"known are {', '.join(sorted(providers))}"
+        advice = f"did you mean {near[0]}/{_mask(model)}?" if near else f"choose from {', '.join(sorted(providers))}"
         raise FormalimgError(f"unknown provider {_mask(provider)!r}: {advice}")
     try:
         factory: Callable[..., Any] = providers[provider].load()
@@ -217,7 +217,7 @@ def _describe_provider(name: str, images: EntryPoint | None, chats: EntryPoint |
         try:
             factory = entry.load()
         except Exception as error:  # somebody else's package may be broken in any way, and the others are not
-            missing.append(f"mend {entry.value}, which cannot be loaded ({type(error).__name__}: {error})")
+            missing.append(f"repair {entry.value}, which cannot be loaded ({type(error).__name__}: {error})")
             continue
         summary.append((factory.__doc__ or "").strip().partition("\n")[0])
         missing.extend(requirements_of(factory).missing())

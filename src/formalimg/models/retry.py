@@ -118,7 +118,7 @@ class RateLimiter:
     async def call(self, send: Callable[[], Awaitable[Result]]) -> Result:
         """Await `send()` with retries; exceptions never contain an API key."""
         attempts = 0
-        failed: CallError | FormalimgError = CallError("rejected", "the budget is used up, so no call was begun")
+        failed: CallError | FormalimgError = CallError("rejected", "the budget is used up: no call was made")
         while True:
             if may_begin_call():
                 await self._wait_for_start()
@@ -166,7 +166,7 @@ class RateLimiter:
             now = self._clock()
             blocked = self._blocked_until - now
             if blocked > self._policy.max_wait:
-                raise CallError("busy", f"wants to be left alone for {blocked:.0f} s more")
+                raise CallError("busy", f"asks to wait {blocked:.0f} s more")
             start = max(now, self._blocked_until, self._next_start)
             if self._spacing:
                 self._next_start = start + self._spacing

@@ -34,7 +34,7 @@ def run_looks(run: RunRecord) -> AdaptiveLooks:
     """Return the interim looks of an adaptive run."""
     looks = read_looks(run.folder)
     if looks is None or str(looks) != run.manifest.adaptive:
-        raise FormalimgError(f"{run.folder} has lost the looks of its adaptive run: restore looks.jsonl")
+        raise FormalimgError(f"{run.folder} is missing looks.jsonl of its adaptive run: restore it")
     return looks
 
 

@@ -75,7 +75,7 @@ def compare(
         certificates: certificates of judges, for a table, and for what would overturn a difference.
     """
     if not runs:
-        raise FormalimgError("there is nothing to report: name at least one run folder")
+        raise FormalimgError("nothing to report: name at least one run folder")
     if baseline is not None and baseline.resolve() not in {run.folder.resolve() for run in runs}:
         raise FormalimgError(f"the baseline {baseline} is not among the runs: name it with them")
     profile = profile or profile_of_judges(run.manifest for run in runs)

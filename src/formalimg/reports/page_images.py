@@ -21,12 +21,13 @@ from formalimg.errors import FormalimgError
 from formalimg.reports.comparison_model import run_names
 from formalimg.reports.figures.svg import QUIET, WIDTH, Figure, Markup, element, fit_text, join, text_at
 from formalimg.reports.tables.format import level_head, level_name, level_word
+from formalimg.reports.telling_failures import MAX_TELLING, telling_failures
 from formalimg.runs.database import PlannedItem
 from formalimg.runs.image_store import ImageLocation
 from formalimg.runs.inspection import inspect
 from formalimg.runs.queries import ImageOutcome
 from formalimg.runs.reader import Judged
-from formalimg.types import Benchmark, RunRecord, Unscored, Verdict
+from formalimg.types import Benchmark, RunRecord, Unscored
 
 if TYPE_CHECKING:
     from formalimg.reports.comparison_model import Section
@@ -241,56 +242,6 @@ def _round_robin(outcomes: Iterable[ImageOutcome], group: Callable[[ImageOutcome
             yield groups[key].popleft()
             if not groups[key]:
                 del groups[key]
-
-
-# --- the most telling failures: easy items first, each with something else that failed
-
-MAX_TELLING = 6  # So many failures are shown before anyone asks for more
-_MAX_READ = 60  # So many failures of each run are looked at, those of the lowest levels first
-
-
-class TellingFailure(NamedTuple):
-    """A failed image: the position of its run in the section, and the image with its verdict."""
-
-    run: int
-    judged: Judged
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """The item ID and sample number of the image."""
-        return self.judged.outcome.item, self.judged.outcome.sample
-
-
-def telling_failures(runs: Mapping[int, RunRecord], count: int = MAX_TELLING) -> list[TellingFailure]:
-    """Return up to `count` failures of different items, preferring new kinds of failure, then low levels."""
-    candidates = []
-    for number, run in runs.items():
-        failed = sorted((image for image in run.outcomes() if image.passed is False), key=lambda image: image.level)
-        lowest = run.judged([(image.item, image.sample) for image in failed[:_MAX_READ]]) if failed else ()
-        candidates += [TellingFailure(number, judged) for judged in lowest]
-    chosen: list[TellingFailure] = []
-    word_counts: Counter[str] = Counter()
-    while candidates and len(chosen) < count:
-        run_counts = Counter(failure.run for failure in chosen)
-        best = min(
-            candidates,
-            key=lambda failure: (
-                min(word_counts[word] for word in _words_of_failure(failure)),
-                run_counts[failure.run],
-                failure.judged.outcome.level,
-            ),
-        )
-        chosen.append(best)
-        word_counts.update(_words_of_failure(best))
-        candidates = [failure for failure in candidates if failure.key[0] != best.key[0]]
-    return sorted(chosen, key=lambda failure: (failure.run, failure.judged.outcome.level))
-
-
-def _words_of_failure(failure: TellingFailure) -> set[str]:
-    """Return the predicates or concepts of the failed parts, or their kinds; "" for a failure by rule."""
-    verdict = failure.judged.verdict
-    parts = [part for part in verdict.parts if part.score < 1] if isinstance(verdict, Verdict) else []
-    return {word for part in parts for word in part.about or (part.kind,)} or {""}
 
 
 # --- a grid: one image per run and level, framed in green if it passes and in red if it fails

@@ -12,10 +12,10 @@ from formalimg.judges.failures import failure_sentences
 from formalimg.reports.comparison_model import BY_PEOPLE, Comparison, Section
 from formalimg.reports.main_table import main_table
 from formalimg.reports.notes import list_caveats, short_caption
-from formalimg.reports.page_images import telling_failures
 from formalimg.reports.tables.format import level_name
 from formalimg.reports.tables.model import baselines_last
 from formalimg.reports.tables.terminal import grid_width, render_terminal
+from formalimg.reports.telling_failures import telling_failures
 from formalimg.types import RunRecord, Table
 
 if TYPE_CHECKING:

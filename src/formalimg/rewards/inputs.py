@@ -60,7 +60,7 @@ def load_scene(image: ImageLike) -> StyledScene | Unscored | None:
         except SceneError:  # detectors return boxes as arrays, and most scenes hold none
             scene = Scene.from_json(_to_plain_numbers(image))
     except SceneError as error:  # the grounder of this image got it wrong
-        return Unscored("not understood", f"no scene that can be read: {error}")
+        return Unscored("not understood", f"unreadable scene: {error}")
     return StyledScene(scene, style or None)  # an empty text is no style
 
 
@@ -76,7 +76,7 @@ def _to_plain_numbers(data: Any, depth: int = _MAX_DEPTH) -> Any:
 def load_image(image: ImageLike) -> LoadedImage | Unscored:
     """Decode an image, or return the reason why this fails."""
     if image is None:
-        return Unscored("no image", "None was given in place of an image")
+        return Unscored("no image", "the image is None")
     try:
         data = image_file_bytes(image() if isinstance(image, FunctionType | partial) else image)
     except NoImageError as error:
@@ -103,7 +103,7 @@ def require_task(row: object, label: str = "the row", prompt: object = None) -> 
     text = _find_prompt(_as_mapping(row) or {}) or _text_of_prompt(prompt)
     if text is None:
         raise FormalimgError(
-            f"{label} does not say what the image is to show: give suite and id, formula and vocabulary, words and "
+            f"{label} does not say what the image should show: give suite and id, formula and vocabulary, words and "
             "questions, texts, or the prompt of an item"
         )
     return {PROMPT: text}
@@ -114,7 +114,7 @@ def _read_task(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     row = {key: value for key, value in row.items() if value is not None}
     forms = [form for form in FORMS if form in row and (form != "id" or "suite" in row)]
     if len(forms) > 1:
-        raise FormalimgError(f"a row has one task, and this has {' and '.join(forms)}: leave out all but one")
+        raise FormalimgError(f"a row must have one task, and this one has {' and '.join(forms)}: leave out all but one")
     if not forms:
         return None
     form = forms[0]

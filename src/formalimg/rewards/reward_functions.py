@@ -208,7 +208,7 @@ def choose_models(
     defaults = load_defaults()
     chosen_judge = _choose_model(judge, judge_options, defaults.judge())
     if chosen_judge is None and judge_options:
-        raise FormalimgError("there are options for a judge, and no judge: name it, or leave them out")
+        raise FormalimgError("judge options need a judge: name one, or leave them out")
     chosen_grounder = _choose_model(grounder, grounder_options, defaults.grounder)
     judges: dict[str, ConfiguredJudge] = {}
     if judge is None:
@@ -224,7 +224,7 @@ def choose_models(
         chosen_grounder, chosen_judge = _split_judge(chosen_judge, _option_texts(grounder_options))
     elif chosen_judge is not None and _finds_objects_only(chosen_judge.name):
         if judge is not None:
-            raise FormalimgError(f"{judge} finds objects and judges nothing else: name it as the grounder")
+            raise FormalimgError(f"{judge} only detects objects: name it as the grounder")
         chosen_judge = None
     return RewardModels(chosen_grounder, chosen_judge, judges)
 

@@ -326,7 +326,7 @@ class BackgroundLoop:
                 weakref.finalize(self, running.stop)
         if threading.current_thread() is running.thread:
             coroutine.close()
-            raise RuntimeError("a judge cannot wait for the scorer that is waiting for it: use another scorer")
+            raise RuntimeError("the judge calls the scorer that waits for it: use another scorer")
         future = asyncio.run_coroutine_threadsafe(coroutine, running.loop)
         try:
             return future.result()

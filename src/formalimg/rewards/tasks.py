@@ -101,7 +101,7 @@ class TaskCache:
         if isinstance(task, str):
             if not task.lstrip().startswith(("(", ";")):
                 raise FormalimgError(
-                    f"{truncate(task, 60, 20)!r} is no formula: give the item, or the questions of a prompt, as in "
+                    f"{truncate(task, 60, 20)!r} is not a formula: give the item, or the questions of a prompt, as in "
                     '{"words": "a red cup", "questions": ["Is there a cup?", "Is it red?"]}'
                 )
             return self._formula_text_task(task, None)
@@ -114,7 +114,7 @@ class TaskCache:
             return self._mapping_task(task)
         if isinstance(task, Formula):
             return self._cache_by_identity(task, lambda: self._formula_task(task, None))
-        raise FormalimgError(f"nothing can be scored by a {type(task).__name__}: give an item, a formula or questions")
+        raise FormalimgError(f"a {type(task).__name__} cannot be scored: give an item, a formula or questions")
 
     def digests(self) -> dict[str, str]:
         """Return a digest of the items of each suite, loading custom items for it."""
@@ -169,7 +169,7 @@ class TaskCache:
             return RewardTask(item)
         spec = item.spec
         if spec.unreadable is not None:
-            raise FormalimgError(f"nothing can be scored by item {item.id} of {item.suite}: {spec.unreadable_because}")
+            raise FormalimgError(f"cannot score item {item.id} of {item.suite}: {spec.unreadable_because}")
         return self._cache_by_identity(
             item,
             lambda: RewardTask(
@@ -180,7 +180,7 @@ class TaskCache:
     def _formula_text_task(self, text: str, vocabulary: str | None) -> RewardTask:
         # Never a file: the name may have come from anywhere.
         if vocabulary is not None and vocabulary not in vocabulary_names():
-            raise FormalimgError(f"unknown vocabulary {vocabulary[:40]!r}: known are {', '.join(vocabulary_names())}")
+            raise FormalimgError(f"unknown vocabulary {vocabulary[:40]!r}: choose from {', '.join(vocabulary_names())}")
         return self._formulas.get((text, vocabulary), lambda: (None, self._formula_task(parse(text), vocabulary)))[1]
 
     def _formula_task(self, formula: Formula, vocabulary: str | None) -> RewardTask:
@@ -283,7 +283,7 @@ def _parse_question(entry: object, number: int) -> OwnQuestion:
     unknown_key = next((key for key in entry if key not in _QUESTION_KEYS), None)
     if unknown_key is not None:
         keys = ", ".join(_QUESTION_KEYS)
-        raise FormalimgError(f"question {number}: {str(unknown_key)[:40]!r} is not known: known are {keys}")
+        raise FormalimgError(f"question {number}: {str(unknown_key)[:40]!r} is not known: choose from {keys}")
     text, kind, weight, criteria = (entry.get(key) for key in _QUESTION_KEYS)
     if not isinstance(text, str) or not text.strip():
         raise FormalimgError(f"question {number} has no words")

@@ -79,16 +79,16 @@ class RunConfig:
             raise FormalimgError("a run takes items of one suite" if suites else "there are no items to run")
         if self.condition.style != "none" and not suite(self.items[0].suite).has_style_text:
             styled = ", ".join(name for name in suite_names() if suite(name).has_style_text)
-            raise FormalimgError(f"there is a text about the style of {styled} only: use style none for others")
+            raise FormalimgError(f"there is only {styled} has a style text: use style none")
         require_supported(self.model, self.items[0].suite)
         if self.condition.form == "rewritten" and self.rewriter is None:
-            raise FormalimgError("somebody has to rewrite the prompts: name a chat model with --rewriter")
+            raise FormalimgError("rewriting prompts needs a chat model: name one with --rewriter")
         if self.rewriter is not None and isinstance(self.model, PremadeImageModel):
             raise FormalimgError(f"{self.model.name} serves images that exist: use --condition plain, nothing is sent")
         require_storable_settings(self._identity)
         if self.condition.form == "image-layout" and not getattr(self.model, "takes_images", False):
             raise FormalimgError(
-                f"{self.model.name} cannot be given an image to go by: choose another condition than image-layout"
+                f"{self.model.name} takes no reference image: choose another condition than image-layout"
             )
 
     def generator(self, rewrites: RewriteStore | None = None) -> ImageModel:
@@ -286,7 +286,7 @@ class _ItemValues(Mapping[str, Value]):
 def require_budget(budget: float | None) -> None:
     """Raise an error if the budget is negative or NaN."""
     if budget is not None and not budget >= 0:
-        raise FormalimgError(f"a budget of {budget} cannot be kept: give 0 or more US dollars")
+        raise FormalimgError(f"invalid budget {budget}: give 0 or more US dollars")
 
 
 def run_name(suite: str, model: str, condition: str = "") -> str:

@@ -42,7 +42,7 @@ from formalimg.types import Item, Part, Unscored, Verdict
 
 RESULTS_FILE = "results.sqlite"
 _TIMEOUT = 30  # Seconds to wait for a reader that blocks the database
-_DAMAGED = "the file is damaged: restore it, or move the run folder away and start anew"
+_DAMAGED = "the file is damaged: restore it, or move the run folder away and start a new run"
 
 
 def open_for_writing(folder: Path) -> UntrustedConnection:
@@ -198,7 +198,7 @@ def cost_columns(cost: float | None) -> tuple[float, int]:
     if cost is None:
         return 0.0, 1
     if not (isinstance(cost, int | float) and isfinite(cost) and cost >= 0):
-        raise ValueError(f"a cost of {cost!r} US dollars cannot be")
+        raise ValueError(f"a cost of {cost!r} US dollars is not valid")
     return cost, 0
 
 
@@ -223,7 +223,7 @@ def verdict_row(verdict: Verdict | Unscored) -> VerdictRow:
         detail, evidence = one_line(verdict.detail), dumps_storable(dict(verdict.evidence))
         return VerdictRow(None, None, verdict.reason, detail, "[]", evidence, *cost_columns(verdict.cost))
     if not isinstance(verdict, Verdict):
-        raise TypeError(f"the judge gave {type(verdict).__name__} in place of a verdict")
+        raise TypeError(f"the judge gave {type(verdict).__name__} instead of a verdict")
     parts = dumps_storable([part_to_json(part) for part in verdict.parts])
     evidence = dumps_storable(dict(verdict.evidence))
     return VerdictRow(bool(verdict.passed), verdict.score, "", "", parts, evidence, *cost_columns(verdict.cost))

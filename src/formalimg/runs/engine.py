@@ -220,8 +220,8 @@ class Engine:
                 async for answer in answers:
                     if not remaining:
                         raise FormalimgError(
-                            f"{model.name} gave more images than the {len(batch)} it was asked for, so nobody knows "
-                            "which is which: mend the model, then start a new run"
+                            f"{model.name} gave more images than the {len(batch)} requested, so they cannot be "
+                            "matched: fix the model, then start a new run"
                         )
                     checked = check_answer(answer)
                     cost, unpriced = self._settle(model, meter, *cost_columns(checked.cost))

@@ -83,7 +83,7 @@ def lost_results(folder: Path, problem: str) -> FormalimgError:
     """Build the error for a run whose results are lost."""
     return FormalimgError(
         f"{folder} has lost its results: {_RESULTS} {problem}; restore it, or give `run` the option --restart, which "
-        "moves the old files aside and begins anew"
+        "moves the old files aside and starts over"
     )
 
 
@@ -166,7 +166,9 @@ def append_to_journal(path: Path, lines: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise FormalimgError(f"cannot write {path}: {error.strerror}; make room, and run it again") from error
+        raise FormalimgError(
+            f"cannot write {path}: {error.strerror}; free some disk space, then rerun the same command"
+        ) from error
 
 
 def _file_size(path: Path) -> int:

@@ -50,7 +50,7 @@ class ImageLocation:
         """Return the bytes of the file after verifying its digest."""
         data = self.store.read(require_image_name(self.name))
         if hashlib.sha256(data).hexdigest() != self.sha256:
-            raise ChangedImageError(errno.EIO, "it is not the file that was made", str(self))
+            raise ChangedImageError(errno.EIO, "it is not the file that was stored", str(self))
         return data
 
     def is_file(self) -> bool:
@@ -176,7 +176,7 @@ def is_image_name(name: object) -> bool:
 def require_image_name(name: str) -> str:
     """Return the name if it is a valid image file name, else raise an error."""
     if not is_image_name(name):
-        raise PermissionError(errno.EPERM, "its name is not that of an image, or leads out of their place", repr(name))
+        raise PermissionError(errno.EPERM, "its name is not an image name, or leads out of the folder", repr(name))
     return name
 
 
@@ -288,7 +288,9 @@ class _RemoteImageStore(ImageStore):
                 if not named:
                     raise FormalimgError(self._foreign())
                 if self._list().keys() - {OWNER_FILE}:  # a marker alone may be of a run that was killed as it began
-                    raise FormalimgError(f"{self.url} holds files of somebody else: name another place for the images")
+                    raise FormalimgError(
+                        f"{self.url} holds files that are not of this run: choose another address for the images"
+                    )
             self._upload(self._marker_path(), self.owner.encode())
 
     def require_own(self) -> None:

@@ -159,12 +159,12 @@ class AdaptiveLooks:
         outcomes = {name: line.get(name) for name in self.outcomes}
         for items in outcomes.values():
             if not isinstance(items, list) or not all(map(is_text, items)):
-                raise ValueError("a look without its images")
+                raise ValueError("an analysis without its images")
         images = ImagesOfLook(
             {name: tuple(items) for name, items in outcomes.items() if items}, line["exhausted"] is True
         )
         if len(set(images.items)) < len(images.items) or not known_items.isdisjoint(images.items):
-            raise FormalimgError("an image is looked at twice")
+            raise FormalimgError("an image is analysed twice")
         known_items.update(images.items)
         if line.get("level") != self.level or self.look(images) != line.get("decision"):
             raise FormalimgError(f"the decision of look {len(self.seen)} does not follow from its images")
@@ -179,8 +179,8 @@ class LooksFile:
         stored = read_looks(folder)
         if stored is None and has_images:
             raise FormalimgError(
-                f"{folder} has lost its {LOOKS}, so nobody knows what was looked at: restore it, or give `run` "
-                "the option --restart, which moves the old files aside and begins anew"
+                f"{folder} has lost its {LOOKS}, so its analyses cannot be continued: restore it, or give `run` "
+                "the option --restart, which moves the old files aside and starts over"
             )
         if stored is not None and (stored.judge != planned.judge or stored.first_line() != planned.first_line()):
             raise FormalimgError(
@@ -241,7 +241,7 @@ def _read_design(line: Mapping[str, Any]) -> AdaptiveLooks:
         images = {_require_count(int(level)): _require_count(number) for level, number in line["images"].items()}
         interval = _require_count(line["every"])
         if sum(images.values()) > _MAX_IMAGES or interval < LOOK_EVERY:
-            raise ValueError("a design that nobody can have made")
+            raise ValueError("an invalid design")
         design = AdaptiveDesign(images, _require_rate(line["epsilon"]), interval, confidence)
     against = line.get("against", "")
     if not is_text(line["judge"]) or not is_text(against):
@@ -281,7 +281,7 @@ def _write_lines(path: Path, lines: Sequence[bytes]) -> None:
 
 def _damage_error(path: Path, problem: str) -> FormalimgError:
     return FormalimgError(
-        f"{path} is damaged ({problem}): restore it, or give `run` the option --restart, which begins anew"
+        f"{path} is damaged ({problem}): restore it, or give `run` the option --restart, which starts over"
     )
 
 

@@ -154,7 +154,7 @@ def read_manifest_table(path: Path, kind: str, schema: int | tuple[int, ...], ad
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
     if not data.strip(b"\0 \t\r\n"):
-        anew = "give `run` the option --restart, which moves the old files aside and begins anew"
+        anew = "give `run` the option --restart, which moves the old files aside and starts over"
         raise FormalimgError(
             f"{path} is empty, as a loss of power may leave it: restore it from a copy, or "
             f"{anew if kind == 'run' else f'make a new {kind}'}"

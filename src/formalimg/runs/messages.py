@@ -145,7 +145,7 @@ def check_answer(answer: object) -> ImageResult:
         case Generated():
             reason = f"the model gave {type(answer.data).__name__} in place of the bytes of an image"
             return Failed(reason, cost=answer.cost)
-    return Failed(f"the model gave {type(answer).__name__} in place of an answer")
+    return Failed(f"the model gave {type(answer).__name__} instead of an answer")
 
 
 def root_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:

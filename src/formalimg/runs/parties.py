@@ -306,12 +306,12 @@ class CircuitBreaker:
     @property
     def message(self) -> str:
         """The reason for stopping the run."""
-        return f"{self._name} failed {self.failures} times in a row, the last time: {self.reason}"
+        return f"{self._name} failed {self.failures} times in a row; last error: {self.reason}"
 
 
 def model_advice(name: str, reason: str) -> str:
     """Return an error message for a run whose first images all failed, with advice."""
-    advice = "mend that"
+    advice = "fix the cause"
     if reason.startswith("unavailable: the connection"):
         advice = "start the server, or correct -M base_url"
     elif reason.startswith("unavailable"):
@@ -321,8 +321,8 @@ def model_advice(name: str, reason: str) -> str:
     elif reason.startswith("rejected"):
         advice = "correct the options of the model (-M) or --size"
     return (
-        f"asked for the first image, {name} made none ({reason}): {advice}, then the same command goes on "
-        "(--no-preflight, in Python preflight=False, goes on without this check)"
+        f"asked for the first image, {name} made none ({reason}): {advice}, then rerun the same command "
+        "(--no-preflight, in Python preflight=False, skips this check)"
     )
 
 

@@ -97,7 +97,9 @@ async def _check_judge(
             log.add(judge, PreflightResult("no call can succeed", cost=None if meter.unpriced else meter.cost))
             raise
         except Exception as error:  # of a judge, or of a library behind it
-            result = PreflightResult(f"{judge.name} could not be asked about a drawing, {error_text(error)}: mend that")
+            result = PreflightResult(
+                f"{judge.name} could not be asked about a drawing, {error_text(error)}: fix the cause"
+            )
         blocked = meter.blocked
         cost, unpriced = meter.settle(*cost_columns(result.cost))
     if not blocked or cost:

@@ -140,7 +140,7 @@ class StoredRun(ImageQueries):
         def read_cost(row: tuple[Any, ...]) -> RunCost:
             dollars, unpriced, impossible = row
             if impossible:
-                raise StoredValueError("a cost cannot be that")
+                raise StoredValueError("invalid cost")
             return RunCost(stored_number(dollars, "cost"), stored_integer(unpriced, "unpriced"))
 
         (cost,) = self.query(read_cost, sums)

@@ -86,7 +86,7 @@ def write_tags(folder: Path, tags: Iterable[str], note: str, *, version: str, ro
     with _lock_tags(folder, root or folder) as opened:
         current = _parse_tags(folder / TAGS_FILE, lambda: opened.read(TAGS_FILE, _MAX_BYTES))
         if current.version != version:
-            raise TagsChangedError("somebody else has changed this run's tags meanwhile: nothing was saved", current)
+            raise TagsChangedError("this run's tags were changed in the meantime: nothing was saved", current)
         data = f"{json.dumps(new, ensure_ascii=False, indent=1)}\n".encode()
         opened.replace(TAGS_FILE, data)
         return _parse_tags(folder / TAGS_FILE, lambda: data)
@@ -101,7 +101,7 @@ def validate_tags(tags: object) -> tuple[str, ...]:
         if not (0 < len(tag) <= MAX_TAG and tag.isprintable() and "," not in tag):
             raise FormalimgError(f"the tag {tag[:60]!r} is not one: write 1 to {MAX_TAG} characters without a comma")
     if len(stripped) > MAX_TAGS:
-        raise FormalimgError(f"a run has {MAX_TAGS} tags at most, and these are {len(stripped)}: leave some out")
+        raise FormalimgError(f"a run has {MAX_TAGS} tags at most, and there are {len(stripped)}: leave some out")
     return stripped
 
 

@@ -116,16 +116,16 @@ class PromptItemBuilder:
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
-            raise FormalimgError(f"a prompt cannot become {self.form!r}: known are {', '.join(FORMS)}")
+            raise FormalimgError(f"a prompt cannot become {self.form!r}: choose from {', '.join(FORMS)}")
         problem = None if self.questions is None else find_graph_problem(self.questions)
         if problem is not None:
             raise FormalimgError(f"your questions cannot be asked: {problem}")
         if self.questions is not None and self.form not in ("auto", "questions"):
             raise FormalimgError(f"questions of your own leave no {self.form} to judge by: give one of them")
         if not self.pairs:
-            raise FormalimgError("there is nothing to score: give at least one image")
+            raise FormalimgError("nothing to score: give at least one image")
         if self.form == "questions" and self.questions is None and self.writer is None:
-            raise FormalimgError("somebody has to write the questions: name a chat model with --writer")
+            raise FormalimgError("the questions need a chat model to write them: name one with --writer")
         for prompt in {pair.prompt for pair in self.pairs}:
             partly, reads_text = self.nouns is not None, self.reads_text
             spec = QuestionSpec(self.questions or ())

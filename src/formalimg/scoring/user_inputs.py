@@ -125,7 +125,7 @@ def pair_images(paths: Sequence[Path], prompt: str | None, prompts_file: Path | 
     images = find_image_files(paths)
     if prompt is not None:
         if not images:
-            raise FormalimgError("there is nothing to score: name the images, or a folder of them")
+            raise FormalimgError("nothing to score: name the images, or a folder of them")
         return [(image, prompt) for image in images]
     assert prompts_file is not None, "one of the two is given"
     records = read_records(prompts_file, "prompt")
@@ -184,7 +184,7 @@ def question_of(record: Mapping[str, Any], number: int, location: str) -> GraphQ
     """Parse a question from a record."""
     unknown = next((str(name) for name in record if name not in _FIELDS), None)
     if unknown is not None:
-        raise FormalimgError(f"{location}: unknown field {unknown[:40]!r}: known are {', '.join(_FIELDS)}")
+        raise FormalimgError(f"{location}: unknown field {unknown[:40]!r}: choose from {', '.join(_FIELDS)}")
     parents = record.get("parents", ())
     if isinstance(parents, str):
         parents = parents.replace(",", " ").split()

@@ -268,9 +268,7 @@ def judge_weight(pairs: Sequence[tuple[float, float]]) -> float:
 
 def _rescale(score: float, least: float, highest: float) -> float:
     if not (isfinite(score) and least <= score <= highest):
-        raise FormalimgError(
-            f"the score {score!r} does not lie between {least} and {highest}: give the bounds of scores"
-        )
+        raise FormalimgError(f"the score {score!r} is not between {least} and {highest}: give the bounds of scores")
     return (score - least) / (highest - least)
 
 

@@ -47,7 +47,7 @@ def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interva
 def validate_confidence(confidence: float) -> float:
     """Return the confidence, and raise an error unless it is between 0 and 1."""
     if not 0 < confidence < 1:
-        raise FormalimgError(f"the confidence {confidence!r} does not lie between 0 and 1: use 0.95 for 95 %")
+        raise FormalimgError(f"the confidence {confidence!r} is not between 0 and 1: use 0.95 for 95 %")
     return confidence
 
 

@@ -43,7 +43,7 @@ def rogan_gladen(
     width = normal_quantile(confidence)
     for name, share in (("rate", rate), ("sensitivity", sensitivity), ("specificity", specificity)):
         if not 0 <= share <= 1:
-            raise FormalimgError(f"the {name} {share!r} does not lie between 0 and 1: 70 % is 0.7")
+            raise FormalimgError(f"the {name} {share!r} is not between 0 and 1: 70 % is 0.7")
     if sensitivity + specificity <= 1:
         raise FormalimgError(
             f"with sensitivity {sensitivity:.3g} and specificity {specificity:.3g} the judge is no better than chance: "

@@ -38,7 +38,7 @@ class ScoreObservation(NamedTuple):
 def validate_score(score: float) -> float:
     """Return the score, and raise an error unless it is a number from 0 to 1."""
     if not (isfinite(score) and 0 <= score <= 1):
-        raise FormalimgError(f"the score {score!r} does not lie between 0 and 1: give None for what has no score")
+        raise FormalimgError(f"the score {score!r} is not between 0 and 1: give None for what has no score")
     return score
 
 

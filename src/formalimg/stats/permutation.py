@@ -39,7 +39,7 @@ def sign_flip_test(differences: Sequence[float], *, resamples: int = RESAMPLES, 
     if not all(map(isfinite, differences)):
         raise FormalimgError("a difference is not a number: leave out items that one of the runs has no number for")
     if resamples < 1:
-        raise FormalimgError(f"{resamples} resamples are none: use {RESAMPLES}")
+        raise FormalimgError(f"{resamples} resamples are too few: use {RESAMPLES}")
     sizes = Counter(sorted(abs(difference) for difference in differences if difference))
     observed = abs(sum(sorted(differences)))  # sorted, so that the order of items does not matter
     if not sizes or observed <= _ROUNDING * max(sizes):
@@ -64,7 +64,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """
     for p in p_values:
         if not 0 <= p <= 1:
-            raise FormalimgError(f"the p-value {p!r} does not lie between 0 and 1: leave out tests without one")
+            raise FormalimgError(f"the p-value {p!r} is not between 0 and 1: leave out tests without one")
     order = sorted(range(len(p_values)), key=lambda n: p_values[n])
     scaled = (min(1.0, (len(order) - rank) * p_values[n]) for rank, n in enumerate(order))
     corrected = dict(zip(order, accumulate(scaled, max), strict=True))
@@ -138,7 +138,7 @@ def fisher_lower(part: int, whole: int, other_part: int, other_whole: int) -> fl
     """Return the one-sided p-value of Fisher's exact test that the first share is lower."""
     if not (0 <= part <= whole and 0 <= other_part <= other_whole):
         raise FormalimgError(
-            f"{part} of {whole} and {other_part} of {other_whole} are no shares: give no more successes than trials"
+            f"{part} of {whole} and {other_part} of {other_whole} are invalid: give no more successes than trials"
         )
     successes, total = part + other_part, whole + other_whole
     fewest = max(0, successes - other_whole)

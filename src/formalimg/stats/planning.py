@@ -44,7 +44,7 @@ def images_for_width(width: float, *, rate: float = 0.5, confidence: float = 0.9
     validate_confidence(confidence)
     require_width(width)
     if not 0 <= rate <= 1:
-        raise FormalimgError(f"a rate of {rate!r} cannot be expected: give one between 0 and 1")
+        raise FormalimgError(f"invalid rate {rate!r}: give one between 0 and 1")
 
     def is_enough(images: int) -> bool:
         low, high = binomial_interval(rate * images, images, confidence)
@@ -57,7 +57,7 @@ def items_for_difference(width: float, *, discordant: float, confidence: float =
     """Estimate the number of items for a difference between two models to meet a half width."""
     require_width(width)
     if not 0 < discordant <= 1:
-        raise FormalimgError(f"a share of {discordant!r} cannot differ: give one above 0 and up to 1")
+        raise FormalimgError(f"invalid share of differing items {discordant!r}: give one above 0 and at most 1")
     # At no difference the variance of a pair is the share that differs; a difference makes it smaller.
     return ceil(discordant * (normal_quantile(confidence) / width) ** 2 - 1e-9)
 
@@ -76,9 +76,7 @@ def labels_for_width(cells: Mapping[tuple[int, bool], int], width: float, *, con
 def require_width(width: float) -> None:
     """Raise an error if the half width is not between 0 and 1."""
     if not 0 < width < 1:
-        raise FormalimgError(
-            f"a half width of {width!r} cannot be planned: give one between 0 and 1; 5 points are 0.05"
-        )
+        raise FormalimgError(f"a half width of {width!r} is out of range: give one between 0 and 1; 5 points are 0.05")
 
 
 # --- labels of one run
@@ -316,7 +314,7 @@ def require_goal(goal: Goal) -> Goal:
     """Return the goal, and raise an error if its difference or power is impossible."""
     if not 0 < goal.difference < 1:
         raise FormalimgError(
-            f"a difference of {goal.difference!r} cannot be planned: give one between 0 and 1; 5 points are 0.05"
+            f"a difference of {goal.difference!r} is out of range: give one between 0 and 1; 5 points are 0.05"
         )
     if not 1 - goal.confidence < goal.power < 1:
         raise FormalimgError(

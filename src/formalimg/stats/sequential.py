@@ -253,7 +253,7 @@ class AdaptiveTest:
         before = self._passed(level)
         least = counts[-1] if counts else 0
         if not (counted == needs.counted or (exhausted and least <= counted < needs.counted)):
-            raise FormalimgError(f"it is not time to look at level {level}: {needs.counted} scored images are needed")
+            raise FormalimgError(f"the interim analysis of level {level} needs {needs.counted} scored images")
         if not before <= passed <= before + counted - least:
             raise FormalimgError(f"{passed} of {counted} images cannot have passed at level {level}: count them again")
         # Fewer images than planned, none of them new: there is nothing to look at.

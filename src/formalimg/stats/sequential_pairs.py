@@ -120,7 +120,7 @@ class PairedTest:
         if needs is None:
             raise FormalimgError("the comparison has ended: start a new run to compare again")
         if not (counted == needs or (exhausted and last.counted <= counted < needs)):
-            raise FormalimgError(f"it is not time to look: {needs} items scored for both models are needed")
+            raise FormalimgError(f"the interim analysis needs {needs} items scored for both models")
         new = counted - last.counted
         if wins < last.wins or losses < last.losses or wins + losses - last.wins - last.losses > new:
             raise FormalimgError(f"{wins} wins and {losses} losses on {counted} items cannot be: count them again")

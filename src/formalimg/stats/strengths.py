@@ -119,7 +119,9 @@ def _require_connected(outcomes: Sequence[PairOutcome], names: Sequence[str]) ->
             group |= dict.fromkeys(joint, joint)
     if len(group[names[0]]) < len(names):
         unreached = next(name for name in names if name not in group[names[0]])
-        raise FormalimgError(f"nothing connects {names[0]} and {unreached}: compare them, or both with a third")
+        raise FormalimgError(
+            f"the comparisons do not connect {names[0]} and {unreached}: compare them, or both with a third model"
+        )
 
 
 def _outcome_probabilities(apart: Floats, log_tie: float, *, has_ties: bool) -> tuple[Floats, Floats, Floats]:

@@ -222,7 +222,7 @@ def generalizability(rates: Mapping[int, float], epsilon: float) -> int:
         raise FormalimgError("there is no level: give the rate of each level")
     for level, rate in rates.items():
         if not 0 <= rate <= 1:
-            raise FormalimgError(f"the rate {rate!r} of level {level} does not lie between 0 and 1: 70 % is 0.7")
+            raise FormalimgError(f"the rate {rate!r} of level {level} is not between 0 and 1: 70 % is 0.7")
     if min(rates) < 1:
         raise FormalimgError(f"there is a level {min(rates)}: levels are counted from 1")
     gaps = sorted(set(range(min(rates), max(rates))) - set(rates))
@@ -247,7 +247,7 @@ def held_level(rates: Mapping[int, float | None], epsilon: float) -> int | None:
 def validate_epsilon(epsilon: float) -> float:
     """Return ε, and raise an error if it is not a valid rate."""
     if not 0 <= epsilon <= 1:
-        raise FormalimgError(f"the rate to hold is {epsilon!r}, which does not lie between 0 and 1: 70 % is 0.7")
+        raise FormalimgError(f"the rate to hold is {epsilon!r}, which is not between 0 and 1: 70 % is 0.7")
     return epsilon
 
 

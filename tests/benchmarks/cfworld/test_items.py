@@ -83,7 +83,7 @@ def test_what_has_no_place_in_the_published_form_is_refused(tmp_path: Path) -> N
         ([], "no items"),
         ([first, second], "must have the levels 1, 2 and 3"),
         ([first, second, third, third], "two items of level 3"),
-        ([first, second, other_point], "other points at L3"),
+        ([first, second, other_point], "different questions at L2 and L3"),
         ([replace(first, tags=())], "only items of cf-world"),
         (rule_items()[:1], "only items of cf-world"),
     ]:

@@ -24,7 +24,7 @@ WRONG = [
     ("object.toml", 'values = ["a"]\neasy = "a"', "easy must be a list of strings"),
     ("object.toml", "values", "cannot be read as concepts"),
     ("object.toml", 'value = ["a"]', "unknown key 'value': did you mean values?"),
-    ("object.toml", 'values = ["a"]\nxyz = 1', "'xyz': known are values, statement"),
+    ("object.toml", 'values = ["a"]\nxyz = 1', "'xyz': choose from values, statement"),
     ("object.toml", '[object]\nvalues = ["a"]', r"remove the line \[object\]"),
     ("color.toml", 'values = ["a"]\nstatement = 3', "statement must be a non-empty string, not 3"),
     ("color.toml", 'values = ["a"]\nsentences = 3', "sentences must be a table of texts"),

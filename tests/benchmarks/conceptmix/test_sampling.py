@@ -164,9 +164,9 @@ def test_wrong_words_say_what_to_do() -> None:
     pools, rng = load_pools(), random.Random(0)
     with pytest.raises(FormalimgError, match="cannot be -1"):
         draw_concepts(-1, pools, rng)
-    with pytest.raises(FormalimgError, match="unknown category 'colour': known are object, color"):
+    with pytest.raises(FormalimgError, match="unknown category 'colour': choose from object, color"):
         draw_concepts(1, pools, rng, only="colour")  # type: ignore[arg-type]
-    with pytest.raises(FormalimgError, match="unknown profile 'code': known are paper"):
+    with pytest.raises(FormalimgError, match="unknown profile 'code': choose from paper"):
         draw_concepts(1, pools, rng, profile="code")  # type: ignore[arg-type]
     with pytest.raises(FormalimgError, match="no concept of the category shape"):
         draw_concepts(1, pools_of(shape=0), rng)

@@ -115,7 +115,7 @@ def _decode_reply(answer: str, answer_type: type[AnswerType]) -> Answered[Answer
     try:
         value = answer_type.model_validate(fields.get("value"))
     except ValidationError as error:
-        raise FormalimgError("a stored answer cannot be read any more: choose another folder") from error
+        raise FormalimgError("a stored answer is unreadable: choose another folder") from error
     return Answered(value, fields["raw"], Usage(**fields["usage"]), fields["cost"], fields["served"], cached=True)
 
 
@@ -232,7 +232,7 @@ class AuthoringJournal:
         try:
             yield
         except sqlite3.Error as error:
-            raise FormalimgError(f"cannot write {self._path}: {error}; the same command goes on from here") from error
+            raise FormalimgError(f"cannot write {self._path}: {error}; rerun the same command to resume") from error
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -252,6 +252,6 @@ class AuthoringJournal:
             if requested.get(name) != stored.get(name):
                 before = truncate(f"{name} {stored.get(name)}", 200, 100)
                 raise FormalimgError(
-                    f"{self._path.parent} holds a writing with {before}, not {requested.get(name)}: "
-                    "give the same options to go on with it, or another folder"
+                    f"{self._path.parent} holds items written with {before}, not {requested.get(name)}: "
+                    "give the same options to resume it, or another folder"
                 )

@@ -74,7 +74,7 @@ def author_suite(
     it was; the same seed and the same answers give the same items.
     """
     if budget is not None and not budget >= 0:
-        raise FormalimgError(f"a budget of {budget} cannot be kept: give 0 or more US dollars")
+        raise FormalimgError(f"invalid budget {budget}: give 0 or more US dollars")
     path = Path(folder)
     _require_own_items(path)
     task = authoring_of(plan.suite).task(plan, prompts)

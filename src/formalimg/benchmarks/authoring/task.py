@@ -77,11 +77,11 @@ class AuthoringPlan:
         for name, value in usual._asdict().items():
             object.__setattr__(self, name, getattr(self, name) or value)
         if len(set(self.levels)) < len(self.levels):
-            raise FormalimgError("each level can be asked for only once, as in --levels 1-7")
+            raise FormalimgError("each level can be requested only once, as in --levels 1-7")
         if self.per_level < 1:
-            raise FormalimgError("at least one item per level must be asked for")
+            raise FormalimgError("at least one item per level must be requested")
         if not 1 <= self.attempts <= MOST_ATTEMPTS:
-            raise FormalimgError(f"attempts must lie between 1 and {MOST_ATTEMPTS}")
+            raise FormalimgError(f"attempts must be between 1 and {MOST_ATTEMPTS}")
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -296,4 +296,4 @@ def reviewing() -> Reviewing:
         authoring = suite(name).authoring()
         if authoring is not None and (review := authoring.reviewing()) is not None:
             return review
-    raise FormalimgError("nothing that is written here is reviewed in groups")
+    raise FormalimgError("this benchmark has no groups to review")

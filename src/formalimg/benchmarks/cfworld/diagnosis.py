@@ -159,7 +159,7 @@ def diagnose(
         )
     if not any(result.rules or result.attributes or result.lexical for result in diagnoses):
         raise FormalimgError(
-            f"there is nothing to compare: name runs of {CF_WORLD_RULES} or {CF_WORLD_ATTRIBUTES}, or of both "
+            f"nothing to compare: name runs of {CF_WORLD_RULES} or {CF_WORLD_ATTRIBUTES}, or of both "
             f"{CF_WORLD} and {CF_WORLD_DENOMINALISED} by the same model; --as NAME says that they are"
         )
     return diagnoses

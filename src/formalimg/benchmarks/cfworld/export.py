@@ -125,7 +125,7 @@ def export_cfworld(run: StoredRun, folder: str | Path, name: str) -> ExportedRun
                     comparisons.append(_model_means(scored, kind, model))
     except FileExistsError as error:
         advice = "choose another folder: this layout has none for each model" if kind == "qwen" else "give --name"
-        raise FormalimgError(f"{error.filename} is there already: {advice}") from error
+        raise FormalimgError(f"{error.filename} already exists: {advice}") from error
     if layout.comparison:
         score = "l2_overall" if kind == "de-norm" else "overall_score"
         listed = sorted(comparisons, key=lambda entry: -(entry.get(score) or 0))
@@ -377,7 +377,7 @@ def _read_comparison(path: Path) -> list[dict[str, Any]]:
     except ValueError as error:
         raise FormalimgError(f"{path} is not valid JSON: move it away, or choose another folder") from error
     if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
-        raise FormalimgError(f"{path} is no list of models: move it away, or choose another folder")
+        raise FormalimgError(f"{path} is not a list of models: move it away, or choose another folder")
     return listed
 
 

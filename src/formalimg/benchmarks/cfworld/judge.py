@@ -158,7 +158,7 @@ class ScoreJudge(ChatJudge):
 def select_persona(model: str, persona: str = "auto") -> Persona:
     """Return the persona of a judge model; `auto` selects it by the model's name."""
     if persona not in ("auto", *PERSONAS):
-        raise FormalimgError(f"unknown persona {persona!r}: known are auto, {', '.join(PERSONAS)}")
+        raise FormalimgError(f"unknown persona {persona!r}: choose from auto, {', '.join(PERSONAS)}")
     if persona != "auto":
         return cast(Persona, persona)
     families = read_package_toml("personas.toml")["families"]
@@ -185,7 +185,7 @@ def askable_questions(item: Item[object]) -> tuple[WeightedQuestion, ...] | Unsc
     spec = item.spec
     if not isinstance(spec, CounterfactualSpec) or not spec.questions:
         tags = "".join(f", {tag}" for tag in odd_tags(item.tags))
-        return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by{tags}")
+        return Unscored("not understood", f"item {item.id} of {item.suite} has no questions{tags}")
     for question in spec.questions:
         if not question.question.strip() or not question.criteria.strip() or not question.weight > 0:
             detail = f"item {item.id} of {item.suite} has a question without words, criteria or weight"

@@ -324,7 +324,7 @@ def _encode_group(number: str, levels: _Levels) -> dict[str, str]:
     if assessments[3] == assessments[2]:
         assessments[3] = ""  # said once, it holds for both
     elif assessments[2]:
-        raise FormalimgError(f"group {levels[2].spec.group} is judged by other points at L3 than at L2: make them one")
+        raise FormalimgError(f"group {levels[2].spec.group} has different questions at L2 and L3: give both the same")
     fields = {"id": number, "category": plain_tags(levels[1].tags)[-1]}
     for level in LEVELS:
         fields[f"prompt_l{level}"] = levels[level].prompt

@@ -298,7 +298,7 @@ def _list_compared_images(run: RunRecord, second_run: RunRecord, profile: Profil
     for first, second in zip(run.judged(), second_run.judged(), strict=True):
         item, level, sample, *_ = first.outcome
         if (item, sample) != (second.outcome.item, second.outcome.sample):
-            raise FormalimgError(f"{run.folder} has grown meanwhile: compare the judges again")
+            raise FormalimgError(f"{run.folder} has new images: compare the judges again")
         scores = [
             _JudgeImageScores(
                 score_of_verdict(judged_run, judged, profile),

@@ -107,7 +107,7 @@ def rescore(score: float, parts: Sequence[tuple[str, float, float]], profile: Pr
 def validate_profile(profile: str) -> None:
     """Raise an error if the profile is unknown."""
     if profile not in get_args(Profile):
-        raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(Profile))}")
+        raise FormalimgError(f"unknown profile {profile!r}: choose from {', '.join(get_args(Profile))}")
 
 
 # --- the gate
@@ -140,7 +140,7 @@ def gate_states(
     equal to the threshold opens the gate.
     """
     if not 0 <= threshold <= 1:
-        raise FormalimgError(f"the threshold {threshold!r} does not lie between 0 and 1: use 0.5, as the paper does")
+        raise FormalimgError(f"the threshold {threshold!r} is not between 0 and 1: use 0.5, as the paper does")
     validate_profile(profile)
     images = list(observations)
     factual: dict[tuple[str, int], float | None] = {}

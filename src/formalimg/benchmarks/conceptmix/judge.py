@@ -38,7 +38,7 @@ def _find_concepts(item: Item[object]) -> Sequence[RequestedConcept] | Unscored:
     """Return the concepts to judge, or an unscored result if the item has no usable questions."""
     concepts = item.spec.concepts if isinstance(item.spec, ConceptSpec) else ()
     if not concepts:
-        return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+        return Unscored("not understood", f"item {item.id} of {item.suite} has no questions")
     if not all(concept.question.strip() for concept in concepts):
         return Unscored("not understood", f"item {item.id} of {item.suite} has a concept without a question")
     return concepts
@@ -144,7 +144,7 @@ def judge_drawn(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
     """Return the verdict on a drawn scene; people may not agree on the questions under `unclear` in its evidence."""
     spec = item.spec
     if not isinstance(spec, ConceptSpec) or not spec.concepts:
-        return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+        return Unscored("not understood", f"item {item.id} of {item.suite} has no questions")
     parts, unclear = [], []
     for concept in spec.concepts:
         requested = _to_drawn_concept(concept, spec)

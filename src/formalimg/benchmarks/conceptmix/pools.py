@@ -60,7 +60,7 @@ def load_pools(
 ) -> Pools:
     """Load the pools to sample concepts from."""
     if profile not in get_args(PoolProfile):
-        raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(PoolProfile))}")
+        raise FormalimgError(f"unknown profile {profile!r}: choose from {', '.join(get_args(PoolProfile))}")
     pools = dict(_load_builtin_pools(profile))
     if folder is not None:
         pools |= _load_pool_folder(Path(folder), pools, profile)
@@ -184,7 +184,7 @@ def _reject_unknown_keys(table: Mapping[str, Any], keys: tuple[str, ...], catego
             raise ValueError(f"its values must be at the top level: remove the line [{category}]")
         if key not in keys:
             match = closest_match(key, keys)
-            hint = f"did you mean {match}?" if match else f"known are {', '.join(keys)}"
+            hint = f"did you mean {match}?" if match else f"choose from {', '.join(keys)}"
             raise ValueError(f"unknown key {key!r}: {hint}")
 
 

@@ -93,9 +93,9 @@ def sampling_rules(k: int, pools: Pools, profile: PoolProfile, only: Category | 
     if k < 0:
         raise FormalimgError(f"k is the number of concepts beside the first object, which cannot be {k}: take 1 to 7")
     if profile not in get_args(PoolProfile):
-        raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(PoolProfile))}")
+        raise FormalimgError(f"unknown profile {profile!r}: choose from {', '.join(get_args(PoolProfile))}")
     if only is not None and only not in CATEGORIES:
-        raise FormalimgError(f"unknown category {only!r}: known are {', '.join(CATEGORIES)}")
+        raise FormalimgError(f"unknown category {only!r}: choose from {', '.join(CATEGORIES)}")
     empty = [category for category in CATEGORIES if not pools[category].values]
     if empty:
         raise FormalimgError(f"there is no concept of the category {empty[0]}: add one to its pool")

@@ -183,7 +183,7 @@ class ConceptSpec:
         from formalimg.drawing.scene import BriefError, SceneBrief
 
         if self.binding is None or self.binding.is_open:
-            raise NothingToDrawError("the data does not tell which concept belongs to which object")
+            raise NothingToDrawError("the data does not assign the concepts to objects")
         try:
             return SceneBrief.from_json(self.binding.to_json())
         except BriefError as error:
@@ -239,7 +239,7 @@ def _check_table(data: object, name: str, keys: tuple[str, ...], ignored: str = 
         raise BindingError(f"{name} must be an object of JSON")
     unknown = sorted(str(key) for key in data if key not in (*keys, ignored))
     if unknown:
-        raise BindingError(f"{name} has {unknown[0]!r}, which is none of {', '.join(keys)}")
+        raise BindingError(f"{name} has {unknown[0]!r}, expected one of {', '.join(keys)}")
     return {key: value for key, value in data.items() if key in keys}
 
 
@@ -249,7 +249,7 @@ def last_style(concepts: Sequence[Concept]) -> str | None:
 
 
 def bound_concepts(concepts: Sequence[Concept], binding: Binding) -> tuple[BoundConcept, ...]:
-    """Bind each concept to the ids of its objects; an attribute that is there twice is about two objects."""
+    """Bind each concept to the ids of its objects; an attribute that occurs twice is about two objects."""
     # Equal concepts share an iterator, so that the second goes on where the first stopped.
     candidates = {concept: _candidate_ids(concept, concepts, binding) for concept in concepts}
     bound = []
@@ -276,7 +276,7 @@ def _candidate_ids(concept: Concept, concepts: Sequence[Concept], binding: Bindi
             if relation.name == value:
                 first, second = relation.first, relation.second
                 if first is None or second is None:
-                    raise BindingError(f"the relation {value!r} is still open: say which two objects it is about")
+                    raise BindingError(f"the relation {value!r} has no objects: name the two that it relates")
                 if first == second or not {first, second} <= set(range(1, len(binding.objects) + 1)):
                     raise BindingError(
                         f"the relation {value!r} is between {first} and {second}, which are not two of "

@@ -87,11 +87,11 @@ class FileCollector:
             return None
         _refuse_escape(name)
         if not is_plain:
-            raise PullError(f"refused: {name!r} is a link, a device or another odd member, use a clean archive")
+            raise PullError(f"refused: {name!r} is a link, a device or another special file, use a clean archive")
         if is_folder:
             return None
         if name in self._members:
-            raise PullError(f"refused: {name!r} is there twice, the contents are not to be trusted")
+            raise PullError(f"refused: {name!r} occurs twice")
         self._members.add(name)
         top, _, below = name.partition("/")
         return next((target for target in (("", name), (top, below)) if self.wants(target[1])), None)
@@ -101,7 +101,7 @@ class FileCollector:
         for part in name.split("/"):
             is_odd = part in ("", ".") or part[-1] in ". " or _RESERVED.fullmatch(part)
             if is_odd or not part.isprintable() or not _FORBIDDEN.isdisjoint(part):
-                raise PullError(f"refused: {name!r} is an odd name, the contents are not to be trusted")
+                raise PullError(f"refused: {name!r} is not a plain file name")
         if self._files < 1:
             raise PullError(f"refused: more than {self.source.max_files:,} files, which {self.source.name} never had")
         self._demand(size)
@@ -141,11 +141,11 @@ def _refuse_escape(name: str) -> None:
     """Raise an error if a name leads out of its folder, or is too long or deep."""
     parts = name.replace("\\", "/").split("/")
     if not name or not parts[0] or name[1:2] == ":":
-        raise PullError(f"refused: {name!r} is not a name inside the data, the contents are not to be trusted")
+        raise PullError(f"refused: {name!r} is not a path inside the data")
     if ".." in parts:
-        raise PullError(f"refused: {name!r} leads out of the folder, the contents are not to be trusted")
+        raise PullError(f"refused: {name!r} leads out of the folder")
     if len(parts) > _MAX_DEPTH or max(len(part.encode("utf-8", "replace")) for part in parts) > _MAX_NAME_BYTES:
-        raise PullError(f"refused: {name[:60]!r}… is nested too deep or too long, the contents are not to be trusted")
+        raise PullError(f"refused: {name[:60]!r}… is nested too deep or too long")
 
 
 def _refuse_collisions(names: Iterable[str]) -> None:
@@ -243,7 +243,7 @@ class _LimitedGzip(gzip.GzipFile):
         data = super().read(size)
         self.unpacked += len(data)
         if self.unpacked > MAX_UNPACKED_BYTES:
-            raise PullError("refused: the archive unpacks to far more than data, it is not to be trusted")
+            raise PullError("refused: the archive unpacks to far more than the data")
         return data
 
     def pieces(self, size: int) -> Iterator[bytes]:
@@ -277,9 +277,7 @@ def _read_tar(path: Path, collector: FileCollector) -> str:
             if member.type in (*_PAX, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK):
                 extensions += 1
                 if extensions > _MAX_TAR_EXTENSIONS or member.size > _MAX_TAR_EXTENSION_BYTES:
-                    raise PullError(
-                        "refused: headers of the archive describe each other without end, use a clean archive"
-                    )
+                    raise PullError("refused: the headers of the archive form a loop, use a clean archive")
                 data = b"".join(file.pieces(member.size))
                 file.skip(padding)
                 if member.type in _PAX:

@@ -74,7 +74,7 @@ def pull(
                 if digest(data) != benchmark.digest:
                     raise PullError(
                         f"these are not the data files of {benchmark.name} at commit {benchmark.commit[:7]}: "
-                        "pull without --from, or use them from where they lie"
+                        "pull without --from, or use them where they are"
                     )
                 verified_by = "digest"
             size = sum(map(len, contents.values()))
@@ -127,7 +127,7 @@ def _require_safe(address: str) -> str:
     if parts.scheme not in ("https", "http"):
         raise PullError(f"cannot pull from {redact_url(address)}: give an https address, a folder or an archive")
     if parts.username is not None:
-        raise PullError(f"cannot pull from {redact_url(address)}: leave the user and password out, they are not used")
+        raise PullError(f"cannot pull from {redact_url(address)}: remove the user name and password")
     return address
 
 
@@ -139,7 +139,7 @@ class _HttpsRedirects(HTTPRedirectHandler):
     ) -> Request | None:
         schemes = ("https",) if req.type == "https" else ("http", "https")
         if urlsplit(newurl).scheme not in schemes or urlsplit(newurl).username is not None:
-            raise PullError(f"refused: {redact_url(req.full_url)} leads on to an unsafe address")
+            raise PullError(f"refused: {redact_url(req.full_url)} redirects to an unsafe address")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -157,7 +157,7 @@ def _download(url: str, to: Path) -> None:
                 if max(length, expected or 0) > MAX_DOWNLOAD_BYTES:
                     raise PullError(f"refused: {safe_url} gives more than {MAX_DOWNLOAD_BYTES:,} bytes")
                 if time.monotonic() > deadline:
-                    raise PullError(f"gave up after {DOWNLOAD_TIMEOUT_S} s: {safe_url} is too slow, try again")
+                    raise PullError(f"{safe_url} took longer than {DOWNLOAD_TIMEOUT_S} s: try again")
                 piece = answer.read1(_CHUNK)
                 if not piece:
                     break
@@ -169,7 +169,7 @@ def _download(url: str, to: Path) -> None:
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise PullError(f"cannot download {safe_url}: {error or type(error).__name__}; try again") from error
     if expected is not None and length != expected:
-        raise PullError(f"{safe_url} broke off after {length:,} of {expected:,} bytes: try again")
+        raise PullError(f"{safe_url} was interrupted after {length:,} of {expected:,} bytes: try again")
 
 
 def _build_note(pulled: PullResult) -> str:

@@ -53,7 +53,7 @@ def source(name: str) -> BenchmarkSource:
         )
         raise PullError(f"{name} is a suite, not published data: {advice}")
     near = closest_match(name, tuple(sources))
-    advice = f"did you mean {near}?" if near else f"known are {', '.join(sources)}"
+    advice = f"did you mean {near}?" if near else f"choose from {', '.join(sources)}"
     raise PullError(f"unknown benchmark {name!r}: {advice}")
 
 

@@ -43,7 +43,7 @@ def pull_texts(
     """Pull the prompts of a published benchmark, each as a text file that replaces ours."""
     benchmark = source(name)
     if not has_texts(name):
-        raise PullError(f"{name} has no prompts that we know of: known are those of {', '.join(load_texts())}")
+        raise PullError(f"{name} has no prompts that we know of: choose from those of {', '.join(load_texts())}")
     commit, texts = load_texts()[name]
     benchmark = replace(
         benchmark,

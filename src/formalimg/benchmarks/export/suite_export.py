@@ -124,10 +124,7 @@ def terms_of(origin: Origin, imprint: PublisherInfo) -> LicenceTerms:
     """Return the terms under which items may be redistributed."""
     if origin.kind == "own":
         if not imprint.licence:
-            raise FormalimgError(
-                "nobody but you knows under which licence these items may be given away: "
-                "say it with --license, as in --license CC-BY-4.0"
-            )
+            raise FormalimgError("these items have no licence: give one with --license, as in --license CC-BY-4.0")
         address = imprint.licence if _ADDRESS.fullmatch(imprint.licence) else _licence_url(imprint.licence)
         return LicenceTerms(imprint.licence, address, imprint.creator)
     for option, value in (("--license", imprint.licence), ("--creator", imprint.creator), ("--made", imprint.made)):

@@ -111,7 +111,7 @@ class ObjectJudge:
         """Judge whether the image shows the objects that the item requires."""
         spec = item.spec
         if not isinstance(spec, ObjectSpec) or not spec.object_classes:
-            return Unscored("not understood", f"item {item.id} of {item.suite} names no objects to judge by")
+            return Unscored("not understood", f"item {item.id} of {item.suite} names no objects")
         grounding = await self.grounder.ground(image, spec.object_classes)
         if isinstance(grounding, Unscored):
             return grounding
@@ -212,7 +212,7 @@ def judge_drawn(item: Item[object], drawn: DrawnScene, profile: str) -> Verdict 
     """Return the verdict on a drawn scene, without the parts that the rule did not reach, or why it has none."""
     spec = item.spec
     if not isinstance(spec, ObjectSpec):
-        return Unscored("not understood", f"item {item.id} of {item.suite} names no objects to judge by")
+        return Unscored("not understood", f"item {item.id} of {item.suite} names no objects")
     try:
         verdicts = judge_by_profiles(spec, drawn.scene.objects)
     except FormulaError as error:

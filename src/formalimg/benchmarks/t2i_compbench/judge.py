@@ -126,7 +126,7 @@ class CompositionJudge:
         """Judge the degree to which the image satisfies the item."""
         spec = item.spec
         if not isinstance(spec, QuestionSpec) or not spec.questions:
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions")
         if self._goes_by_phrases(item):
             return await self._judge_phrases(item, spec, image)
         classes = self._classes(item)

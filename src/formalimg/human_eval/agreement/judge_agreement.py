@@ -135,7 +135,7 @@ def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 
         )
     by_first, by_second = image_judgments(first), image_judgments(second)
     if by_first.keys() != by_second.keys():
-        raise FormalimgError(f"{first.folder} has grown meanwhile: compare the judges again")
+        raise FormalimgError(f"{first.folder} has new images: compare the judges again")
     wholes = [
         _AnswerPair(image, judgment.level, "", "", judgment.passed, by_second[image].passed)
         for image, judgment in by_first.items()

@@ -163,7 +163,7 @@ def require_unique_names(runs: Sequence[RunRecord]) -> None:
     names = [run.folder.name for run in runs]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
-        raise FormalimgError(f"two of the runs are called {duplicate}, and nothing tells them apart: rename a folder")
+        raise FormalimgError(f"two of the runs are called {duplicate}: rename one of the folders")
 
 
 def one_judge(runs: Sequence[RunRecord]) -> Identity:
@@ -215,9 +215,7 @@ def match_votes(file: RatingFile[Vote], runs: Sequence[StoredRun]) -> MatchedVot
     for vote in file.rows:
         try:
             if vote.rater in (MAJORITY, JUDGE):
-                raise UnmatchedRowError(
-                    f"the rater is called {vote.rater}, which stands for something else: use another name"
-                )
+                raise UnmatchedRowError(f"the rater is called {vote.rater}, which is reserved: use another name")
             run = find_run(vote.model, runs)
             if run.folder.name not in voted_runs:
                 voted_runs[run.folder.name] = _load_voted_run(run)

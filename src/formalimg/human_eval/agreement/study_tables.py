@@ -354,7 +354,9 @@ def exclude_inattentive(raters: Iterable[RaterSummary], max_missed: float) -> tu
     if not any(rater.checks for rater in marked):
         raise FormalimgError("no rater has had an attention check: leave the option out")
     if all(rater.left_out for rater in marked):
-        raise FormalimgError(f"all raters missed more than {max_missed:g} of the attention checks: take a larger share")
+        raise FormalimgError(
+            f"all raters missed more than {max_missed:g} of the attention checks: allow a larger share"
+        )
     return marked
 
 

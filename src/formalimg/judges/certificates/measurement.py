@@ -140,7 +140,9 @@ def build_certificate(judge: Concurrent, suite: str, seed: int, answers: Sequenc
 def refuse_to_certify(judge: Judge, scenes: int) -> None:
     """Raise an error if rendered images cannot measure the judge, or `scenes` is less than 1."""
     if judge.name == DRAWN:
-        raise FormalimgError(f"{DRAWN} is told what drawings show, and cannot be measured by them: name another judge")
+        raise FormalimgError(
+            f"{DRAWN} reads the scenes embedded in drawings and cannot be measured by them: name another judge"
+        )
     if scenes < 1:
         raise FormalimgError("certification needs one scene at least: give --scenes 1 or more")
 
@@ -229,8 +231,8 @@ class MeteredCalls:
         self._failures = self._failures + 1 if has_failed else 0
         if isinstance(answer, Unscored) and self._failures >= MAX_FAILURES:
             raise FormalimgError(
-                f"{self._party.name} failed {self._failures} times in a row, the last time: "
-                f"{truncate(answer.detail, 300, 60)}: mend that and repeat the command; answers so far come "
+                f"{self._party.name} failed {self._failures} times in a row; last error: "
+                f"{truncate(answer.detail, 300, 60)}: fix the cause and rerun the command; answers so far come "
                 "from the cache"
             )
         self._done += 1

@@ -266,7 +266,7 @@ class CocoGrounder:
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
         if not classes:
-            return Unscored("not understood", "no class is named that could be looked for")
+            return Unscored("not understood", "none of the classes can be detected")
         unknown = self.unknown_classes(classes)
         if unknown:
             return Unscored("not understood", explain_unknown_classes(self.name, unknown))

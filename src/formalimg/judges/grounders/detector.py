@@ -220,7 +220,7 @@ class DetectorGrounder:
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
         if not classes:
-            return Unscored("not understood", "no class is named that could be looked for")
+            return Unscored("not understood", "none of the classes can be detected")
         find = partial(self._find, image.pil, tuple(dict.fromkeys(classes)))
         boxes = await asyncio.get_running_loop().run_in_executor(self._thread, find)
         if isinstance(boxes, Unscored):
@@ -243,9 +243,7 @@ class DetectorGrounder:
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-            return Unscored(
-                "judge failed", f"{self.name} needs more memory than there is: see the options device and dtype"
-            )
+            return Unscored("judge failed", f"{self.name} ran out of memory: see the options device and dtype")
 
 
 @requires(modules=("torch", "transformers"), install=INSTALL_LOCAL)

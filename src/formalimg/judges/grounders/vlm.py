@@ -87,7 +87,7 @@ class VlmGrounder(ChatJudge):
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
         if not classes:
-            return Unscored("not understood", "no class is named that could be looked for")
+            return Unscored("not understood", "none of the classes can be detected")
         encoded = await self._encode(image, on_grid=self._boxes.in_pixels)
         frame = BoxFrame(self._boxes, encoded.width, encoded.height)
         valid: list[tuple[Sequence[str], SeenThings]] = []

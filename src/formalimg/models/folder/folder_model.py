@@ -259,7 +259,7 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
     path = path.rstrip("/") or path  # with and without the slash it is the same folder, and the same model
     unknown = sorted(set(options) - {"layout", "grid", "files"})
     if unknown:
-        raise FormalimgError(f"folder/{path}: unknown option {unknown[0]!r}: known are layout, grid and files")
+        raise FormalimgError(f"folder/{path}: unknown option {unknown[0]!r}: choose from layout, grid and files")
     grid = None
     if (size := options.get("grid")) is not None:
         match = _GRID.fullmatch(size)
@@ -268,7 +268,7 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
         grid = ImageGrid(int(match["columns"]), int(match["rows"]))
     layout, layouts = options.get("layout"), image_layouts()
     if layout is not None and layout not in (*layouts, _MAP):
-        raise FormalimgError(f"folder/{path}: unknown layout {layout!r}: known are {', '.join((*layouts, _MAP))}")
+        raise FormalimgError(f"folder/{path}: unknown layout {layout!r}: choose from {', '.join((*layouts, _MAP))}")
     # From os.path, because a Path would raise for users and names that cannot be.
     folder_path = Path(os.path.expanduser(path))  # noqa: PTH111
     if not path or not os.path.exists(folder_path):  # noqa: PTH110

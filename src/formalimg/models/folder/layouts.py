@@ -132,7 +132,7 @@ def _find_item(entry: MetadataEntry, index: ItemIndex) -> tuple[str | None, Matc
     if item is not None and by_prompt and item not in by_prompt:
         raise FormalimgError(
             f"{entry.where}: says item {short_name(item)}, but the prompt is that of item {short_name(by_prompt[0])}: "
-            "mend one, or take the other out"
+            "correct one, or remove the other"
         )
     return item, "id"
 

@@ -170,7 +170,7 @@ class PipelineObject(_PooledPipelines):
         arguments = dict(arguments or {})
         self.name = name or f"python/{kind}"
         if batch < 1:
-            raise FormalimgError(f"a batch of {batch} makes no images: give 1 or more")
+            raise FormalimgError(f"invalid batch {batch}: give 1 or more")
         if arguments.keys() & {"height", "width"}:
             raise FormalimgError(f"{self.name} is told the size of images by size=: leave height and width out")
         self.batch = batch

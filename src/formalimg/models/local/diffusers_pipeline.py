@@ -269,10 +269,10 @@ class LoadedPipeline:
     def _generate(self, requests: Sequence[ImageRequest]) -> list[PipelineResult]:
         reference = requests[0].reference
         if reference is not None and "image" not in self._parameters:
-            return [Failed(f"{self._name} takes words only, but an image was to go with them")]
+            return [Failed(f"{self._name} takes text only, and was given an image")]
         parameter = self._parameters.get("image")
         if reference is None and parameter is not None and parameter.default is inspect.Parameter.empty:
-            return [Failed(f"{self._name} needs an image to go by beside the words")] * len(requests)
+            return [Failed(f"{self._name} needs a reference image besides the prompt")] * len(requests)
         batcher = self._batchers.setdefault(requests[0].size, self._create_batcher())
         results: list[PipelineResult] = batcher.run(self._run_batch, requests, _OUT_OF_MEMORY)
         self.max_batch = batcher.max_batch

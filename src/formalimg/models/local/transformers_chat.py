@@ -92,7 +92,7 @@ class LoadedChatModel:
     def complete(self, prompts: Sequence[ChatPrompt]) -> list[ChatOutcome]:
         """Return one outcome per prompt; all prompts must have the same number of images."""
         if prompts[0].images and not self._has_vision:
-            raise FormalimgError(f"{self._name} reads words only: give a model that can see")
+            raise FormalimgError(f"{self._name} reads text only: name a model that accepts images")
         return self._batcher.run(self._complete_batch, prompts, _out_of_memory())
 
     def _complete_batch(self, prompts: Sequence[ChatPrompt]) -> list[ChatOutcome]:

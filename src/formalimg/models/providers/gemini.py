@@ -261,7 +261,7 @@ class GeminiImages:
         first = images[0]
         usage = note_usage(_token_usage(response, images=len(images)))
         if image_type(first.data or b"") is None:
-            raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {first.mime_type}")
+            raise CallError("wrong", f"the response is not a PNG, JPEG or WebP file, but {first.mime_type}")
         seed = request.seed if self.settings["seeded"] else None
         served = _describe_response(response, mime_type=first.mime_type, seed=seed)
         return ImageCompletion(first.data or b"", served, usage)
@@ -355,5 +355,5 @@ def _no_image(response: GenerateContentResponse) -> CallError:
     # an end that was not its own, is an accident, which may pass.
     text, finished = _response_text(response).strip(), _finish_reason(response)
     if finished == "STOP" and text:
-        return CallError("refused", one_line(f"words instead of an image: {text}"))
+        return CallError("refused", one_line(f"text instead of an image: {text}"))
     return CallError("wrong", one_line(f"no image in the answer, which ended with {finished or 'nothing'}: {text}"))

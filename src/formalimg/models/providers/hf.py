@@ -185,7 +185,7 @@ class HfImages:
         image = await self._client.call(lambda client: self._send(client, request))
         note_usage(Usage(images=1))
         if image.format not in _FORMATS:
-            raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {image.format}")
+            raise CallError("wrong", f"the response is not a PNG, JPEG or WebP file, but {image.format}")
         served: dict[str, Setting] = {"model": self._client.model, **self._client.address}
         served |= {"width": image.width, "height": image.height}
         if self.settings["seeded"]:
@@ -277,7 +277,7 @@ def _translate_error(error: Exception, endpoint: Endpoint) -> CallError | Formal
     if isinstance(error, HfHubHTTPError):
         return _translate_http_error(error, endpoint)
     if isinstance(error, UnidentifiedImageError):
-        return CallError("wrong", "what came is no image")
+        return CallError("wrong", "the response is not an image")
     if isinstance(error, OSError) or any(base.__module__.startswith("httpx") for base in type(error).__mro__):
         return CallError("unavailable", one_line(f"{type(error).__name__}: {error}"))
     if isinstance(error, StopIteration):

@@ -108,7 +108,7 @@ def json_object(body: bytes) -> dict[str, object]:
         if _SURROGATE_ESCAPE.search(body):  # which JSON can spell, but no file can hold
             value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        raise CallError("wrong", f"the answer is no JSON, or cut off ({len(body):,} bytes)") from None
+        raise CallError("wrong", f"the answer is not JSON, or is cut off ({len(body):,} bytes)") from None
     if not isinstance(value, dict):
         raise CallError("wrong", f"the answer is JSON, but a {type(value).__name__} instead of an object")
     return value
@@ -149,7 +149,7 @@ async def download_image(url: str, timeout: float, delays: Sequence[float] = _DO
     somebody else. The URL is in no message: whoever has it can fetch the image.
     """
     if urlsplit(url).scheme not in ("http", "https"):
-        raise CallError("wrong", "the address of the image is none of the web")
+        raise CallError("wrong", "the address of the image is not a web address")
     try:
         return await _fetch_image(url, timeout)
     except CallError:

@@ -280,13 +280,13 @@ async def read_image(encoded: object, url: object, timeout: float) -> bytes:
         try:
             data = base64.b64decode(encoded, validate=True)
         except (binascii.Error, ValueError):
-            raise CallError("wrong", "the image in the answer is no base64") from None
+            raise CallError("wrong", "the image in the answer is not base64") from None
     elif isinstance(url, str) and url:
         data = await download_image(url, timeout)
     else:
         raise CallError("wrong", "there is neither an image nor its address in the answer")
     if image_type(data) is None:
-        raise CallError("wrong", f"what came is no PNG, JPEG or WebP file ({len(data):,} bytes)")
+        raise CallError("wrong", f"the response is not a PNG, JPEG or WebP file ({len(data):,} bytes)")
     return data
 
 
@@ -304,7 +304,7 @@ def _image_addresses(answer: Mapping[str, Any]) -> list[str]:
     if choice.get("finish_reason") in ("content_filter", "safety"):
         raise CallError("refused", "the server's filter stopped the answer")
     if words.strip():
-        raise CallError("refused", f"words instead of an image: {truncate(' '.join(words.split()), 200, 0)}")
+        raise CallError("refused", f"text instead of an image: {truncate(' '.join(words.split()), 200, 0)}")
     raise CallError("wrong", "there is no image in the answer")
 
 

@@ -64,9 +64,9 @@ def write_bundle(
     """
     target = Path(path)
     if not folders:
-        raise FormalimgError("there is nothing to bundle: name at least one run folder")
+        raise FormalimgError("nothing to bundle: name at least one run folder")
     if target.exists():
-        raise FormalimgError(f"{target} is there already: choose another name, or remove it")
+        raise FormalimgError(f"{target} already exists: choose another name, or remove it")
     if not target.parent.is_dir():
         raise FormalimgError(f"cannot write {target}: the folder {target.parent} does not exist")
     named = _name_runs([Path(folder) for folder in folders])

@@ -91,7 +91,7 @@ class BundleReader:
             self._archive = zipfile.ZipFile(self._file)
             entries = self._archive.infolist()
             if len({entry.filename for entry in entries}) < len(entries):  # their bytes differ, after a zero
-                raise ValueError("a name is in it twice")
+                raise ValueError("a name occurs twice")
             self.comment = self._archive.comment.decode("ascii", "replace")
             # It lists the files, and says little besides.
             limit = _HEADER_BYTES + entry_count * _HEADER_BYTES_PER_FILE + 6 * name_bytes
@@ -147,7 +147,7 @@ class BundleReader:
                 while data := file.read(CHUNK):
                     size += len(data)
                     if size > MAX_FILE_BYTES:
-                        raise FormalimgError(f"{path} has more than {MAX_FILE_BYTES:,} bytes: it is not to be trusted")
+                        raise FormalimgError(f"{path} has more than {MAX_FILE_BYTES:,} bytes: refusing to read it")
                     hashed.update(data)
         except _DAMAGE as error:
             raise FormalimgError(f"{path} cannot be unpacked: {error}") from error
@@ -260,7 +260,7 @@ def _require_plain_archive(file: IO[bytes]) -> tuple[int, int]:
             break
         title = directory[offset + _ENTRY_SIZE : offset + _ENTRY_SIZE + name]
         if title in names:
-            raise ValueError(f"{title[:80]!r} is in it twice")
+            raise ValueError(f"{title[:80]!r} occurs twice")
         names.add(title)
         packed, unpacked, name_bytes = packed + small, unpacked + large, name_bytes + name
         offset += _ENTRY_SIZE + name + extra + comment

@@ -142,7 +142,7 @@ class Authentication:
 
     def _error(self, scope: Scope) -> RequestError | None:
         if OVER_CONNECTION_LIMIT in scope and scope["path"] not in _MONITORING_PATHS:
-            return RequestError(503, "there are too many connections: come back later", retry_after=1, closes=True)
+            return RequestError(503, "too many connections: retry later", retry_after=1, closes=True)
         headers = Headers(scope=scope)
         if self._token is None:
             if not is_loopback(host_name(headers.get("host", ""))):
@@ -153,7 +153,7 @@ class Authentication:
             return RequestError(401, "send the server's token, as in Authorization: Bearer TOKEN", closes=True)
         # A page that the user happens to visit may send requests here, and each may cost money.
         if is_of_other_page(headers):
-            return RequestError(403, "this was sent by a page of another site", closes=True)
+            return RequestError(403, "requests from pages of other sites are refused", closes=True)
         return None
 
 
@@ -162,7 +162,7 @@ def check_token(token: str | None, host: str) -> str | None:
     if token is None:
         if not is_loopback(host):
             raise FormalimgError(
-                f"whoever can reach {host} could use this server: set a token in FORMALIMG_TOKEN, or with --token-file"
+                f"anyone who can reach {host} could use this server: set a token in FORMALIMG_TOKEN or --token-file"
             )
         return None
     if len(token) < _MIN_TOKEN or not token.isascii() or any(not "!" <= character <= "~" for character in token):

@@ -54,7 +54,7 @@ class ProcessGrounder:
                 return await asyncio.wrap_future(pool.executor.submit(_ground_in_worker, image.data, tuple(classes)))
             except BrokenProcessPool:
                 self._restart(pool)
-        raise RuntimeError("the processes that looked at this image died, one after the other")
+        raise RuntimeError("all processes that judged this image crashed")
 
     async def warm_up(self) -> None:
         """Start the processes and open their grounders before the first request."""

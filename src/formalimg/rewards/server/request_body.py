@@ -126,7 +126,7 @@ class BodyReader:
         if kind == _MULTIPART and "charset" in _UTF_8.sub("", options):
             raise RequestError(415, "send it in UTF-8, and leave the charset out", closes=True)
         if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
-            raise RequestError(415, "send it as it is, without Content-Encoding", closes=True)
+            raise RequestError(415, "send it without Content-Encoding", closes=True)
         length = request.headers.get("content-length", "")
         if length.isdecimal() and int(length) > self._limits.max_body_bytes:
             raise self._too_large()
@@ -202,7 +202,7 @@ async def _read_multipart(request: Request, limits: Limits) -> RequestBody:
             parts: dict[str, bytes] = {}
             for name, part in form.multi_items():
                 if name in parts:
-                    raise RequestError(400, f"the part {name[:40]!r} is there twice")
+                    raise RequestError(400, f"the part {name[:40]!r} occurs twice")
                 parts[name] = await part.read() if isinstance(part, UploadFile) else part.encode("utf-8", "replace")
     except HTTPException as error:  # not multipart
         detail = error.detail.rstrip(".")

@@ -62,7 +62,7 @@ class AdmissionControl:
 
     async def _wait(self) -> None:
         if self.waiting >= self._max_waiting:
-            raise RequestError(503, f"{self.waiting:,} requests wait already: come back later", retry_after=1)
+            raise RequestError(503, f"{self.waiting:,} requests are already waiting: retry later", retry_after=1)
         self.waiting += 1
         try:
             async with asyncio.timeout(self._max_wait):

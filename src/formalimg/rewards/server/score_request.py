@@ -73,7 +73,7 @@ def parse_score_request(body: RequestBody, context: ServerContext) -> ScoreReque
     request = parse_json_object(body.text)
     unknown_key = next((key for key in request if key not in _KEYS), None)
     if unknown_key is not None:
-        raise RequestError(400, f"{unknown_key[:40]!r} is not known: known are {', '.join(_KEYS)}")
+        raise RequestError(400, f"{unknown_key[:40]!r} is not known: choose from {', '.join(_KEYS)}")
     items = _parse_items(request, context.limits)
     if "images" in request:
         images = _parse_list(request["images"], "images", context.limits)
@@ -122,7 +122,7 @@ def _parse_list(value: object, field: str, limits: Limits) -> list[object]:
     if not isinstance(value, list) or not value:
         raise RequestError(400, f"send a list of {field}, one for each image", where=field)
     if len(value) > limits.max_items:
-        message = f"these are {len(value):,}: send no more than {limits.max_items:,} at once"
+        message = f"there are {len(value):,}: send no more than {limits.max_items:,} at once"
         raise RequestError(413, message, where=field)
     return value
 
@@ -335,7 +335,7 @@ def _read_reward_names(request: Mapping[Any, Any], path: str) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(name, str) and len(name) <= MAX_WORD for name in names):
         raise RequestError(400, f"send names of rewards, as in {json.dumps([DENSE])}", where=path)
     if len(names) > _MAX_REWARDS:
-        raise RequestError(400, f"these are {len(names):,}: send no more than {_MAX_REWARDS}", where=path)
+        raise RequestError(400, f"there are {len(names):,}: send no more than {_MAX_REWARDS}", where=path)
     return names
 
 
@@ -356,7 +356,7 @@ def _list_values(reward: RewardScore, names: Sequence[str]) -> dict[str, dict[st
 
 
 def _list_errors(reward: RewardScore, names: Sequence[str]) -> dict[str, str]:
-    unknown = f"there is no such reward here: known are {', '.join(REWARDS)}"
+    unknown = f"there is no such reward here: choose from {', '.join(REWARDS)}"
     return {
         name: reward.reason if name in REWARDS else unknown
         for name in names

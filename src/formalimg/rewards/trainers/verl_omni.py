@@ -63,7 +63,7 @@ async def compute_score(
     shape: Sequence[int] = getattr(solution_image, "shape", ())
     if len(shape) == 4:
         if shape[0] != 1:
-            raise FormalimgError(f"{shape[0]} frames are no image: only images can be scored")
+            raise FormalimgError(f"{shape[0]} frames are not an image: only images can be scored")
         solution_image = solution_image[0]
     pairs, scorer = [(solution_image, task)], settings.scorer
     if isinstance(scorer, Scorer):  # in this loop, with the limits on concurrency that hold for all of it

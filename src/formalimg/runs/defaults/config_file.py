@@ -77,7 +77,7 @@ class _Reader:
         try:
             table = parse_toml(content)
         except ValueError as error:
-            raise FormalimgError(f"{self.name} is not TOML: {truncate(str(error), 200, 100)}") from None
+            raise FormalimgError(f"{self.name} is not valid TOML: {truncate(str(error), 200, 100)}") from None
         self._require_known_keys(table, ("defaults", "suite"), "the file")
         for name, heading in (("defaults", "defaults"), ("suite", "suite.NAME")):
             if not isinstance(table.get(name, {}), dict):
@@ -165,7 +165,7 @@ class _Reader:
         if unknown is None:
             return
         near = get_close_matches(unknown, keys, 1, 0.75)
-        advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(keys)}"
+        advice = f"did you mean {near[0]}?" if near else f"choose from {', '.join(keys)}"
         raise FormalimgError(f"{self.name}: unknown key {truncate(repr(unknown), 60, 20)} in {heading}: {advice}")
 
     def _wrong(self, heading: str, key: str, advice: str) -> FormalimgError:

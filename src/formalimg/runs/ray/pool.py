@@ -169,7 +169,7 @@ def open_worker_pool(
     """Open a pool of Ray workers that all hold the same model, judge, or both."""
     resources = resources or ResourceRequest()
     if workers is not None and workers < 1:
-        raise FormalimgError(f"{workers} workers cannot do anything: ask for 1 or more")
+        raise FormalimgError(f"invalid number of workers {workers}: give 1 or more")
     with connect(address):
         pool = WorkerPool(
             _pool_size(workers, resources),
@@ -188,9 +188,9 @@ def _pool_size(workers: int | None, resources: ResourceRequest) -> int:
 
     room = resources.fits(ray.nodes())
     if workers is None and room is None:
-        raise FormalimgError("workers that take no CPU and no GPU fit everywhere: say how many with --workers")
+        raise FormalimgError("workers without CPU and GPU have no natural number: give --workers")
     if room == 0:
-        raise FormalimgError(f"no machine of the cluster can hold a worker that takes {resources}: ask for less")
+        raise FormalimgError(f"no machine of the cluster can hold a worker that takes {resources}: request less")
     return workers or room or 1
 
 
@@ -288,7 +288,7 @@ class WorkerPool:
         if loop is self._loop:
             return
         if self._loop is not None and self._loop.is_running():
-            raise FormalimgError("these workers are at work for another run: wait for its end, or open another pool")
+            raise FormalimgError("these workers are busy with another run: wait for it to end, or open another pool")
         self._loop = loop
         self._alone = asyncio.Lock()
         self._schedulers = {method: CallScheduler() for method in self._calls}
@@ -389,7 +389,7 @@ class DistributedModel(_Distributed):
             if losses + 1 < MAX_LOSSES:
                 await self._collect(requests, results, losses + 1, begun=begun)
             elif len(requests) == 1:
-                results.append(Failed(f"{MAX_LOSSES} workers died one after the other while they made this image"))
+                results.append(Failed(f"{MAX_LOSSES} workers in a row crashed while generating this image"))
             else:
                 await self._collect_halves(requests, results, MAX_LOSSES - 1)
             return
@@ -397,8 +397,8 @@ class DistributedModel(_Distributed):
         self.batch = max(self.batch, batch_size)
         if len(answers) > len(requests):
             raise FormalimgError(
-                f"{self.name} gave {len(answers)} images in place of the {len(requests)} it was asked for, so nobody "
-                "knows which is which: mend the model, then start a new run"
+                f"{self.name} gave {len(answers)} images instead of the {len(requests)} requested, so they cannot be "
+                "matched: fix the model, then start a new run"
             )
         results += answers
         if failure and failure.ends_run:
@@ -434,4 +434,4 @@ class DistributedJudge(_Distributed):
             if failure and failure.ends_run:
                 raise FormalimgError(failure.message)
             return Unscored("judge failed", failure.message if failure else "the judge gave no verdict")
-        return Unscored("judge failed", f"{MAX_LOSSES} workers died one after the other while they judged this image")
+        return Unscored("judge failed", f"{MAX_LOSSES} workers in a row crashed while judging this image")

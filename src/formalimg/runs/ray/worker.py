@@ -62,7 +62,7 @@ class ResourceRequest:
                     f"a worker cannot take {amount:g} CPUs or GPUs: give 0, or a number from {_MIN_RESOURCE:.4f} on"
                 )
         if self.gpus > 1 and self.gpus % 1:
-            raise FormalimgError(f"{self.gpus} GPUs cannot be given to a worker: a part of one, or whole ones")
+            raise FormalimgError(f"{self.gpus} GPUs per worker is not valid: give a fraction of one, or a whole number")
 
     def __str__(self) -> str:
         return f"{self.cpus:g} CPU{'s' * (self.cpus != 1)} and {self.gpus:g} GPU{'s' * (self.gpus != 1)}"
@@ -180,7 +180,7 @@ def probe(address: str) -> None:
         connection.settimeout(_CONNECT_TIMEOUT)
         answer = connection.recv(4, socket.MSG_WAITALL)
     if len(answer) < 4 or answer[3] != _SETTINGS_FRAME:
-        raise ConnectionError("something listens there, and it is not Ray: give the port of `ray start --head --port`")
+        raise ConnectionError("the process that listens there is not Ray: give the port of `ray start --head --port`")
 
 
 def _cannot_join(address: str) -> str:
@@ -220,8 +220,8 @@ class ComponentSpec(Generic[Component]):
         different = sorted(key for key in {*local, *remote} if local.get(key) != remote.get(key))
         if different:
             raise FormalimgError(
-                f"{self.name} is not the same as where the run was started ({', '.join(different)} differ): use the "
-                "same versions and files on all machines, and set what it would choose by itself, such as dtype"
+                f"{self.name} differs from the machine where the run was started ({', '.join(different)} differ): use "
+                "the same versions and files on all machines, and set what it would choose by itself, such as dtype"
             )
         return component
 

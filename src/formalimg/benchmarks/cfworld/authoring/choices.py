@@ -75,9 +75,9 @@ class CounterfactualChoices(WritingChoices):
 
     def __post_init__(self) -> None:
         if self.questions not in get_args(ScoreQuestions):
-            raise FormalimgError(f"unknown questions {self.questions!r}: known are template and model")
+            raise FormalimgError(f"unknown questions {self.questions!r}: choose from template and model")
         if self.per_law < 1:
-            raise FormalimgError("at least one group per law must be asked for")
+            raise FormalimgError("at least one group per law must be requested")
 
     @property
     def made(self) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def read_laws(path: Path) -> tuple[Law, ...]:
     problems: list[str] = []
     for location, entry in read_entries(text, path):
         law = Law(*(" ".join(str(entry.get(name) or "").split()) for name in _FIELDS))
-        problem = "this law stands there twice" if law.law.lower() in laws else _find_problem(law, entry)
+        problem = "this law occurs twice" if law.law.lower() in laws else _find_problem(law, entry)
         if problem:
             problems.append(f"{path}, {location}: {problem}")
         laws[law.law.lower()] = law
@@ -192,7 +192,7 @@ def _read_toml(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, object
     try:
         tables = tomllib.loads(text).get("law")
     except tomllib.TOMLDecodeError as error:
-        raise FormalimgError(f"{path} is no TOML: {error}") from error
+        raise FormalimgError(f"{path} is not valid TOML: {error}") from error
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise FormalimgError(f'{path}: laws are tables, as in [[law]] law = "Ice floats on water."')
     yield from ((f"law {number}", table) for number, table in enumerate(tables, 1))

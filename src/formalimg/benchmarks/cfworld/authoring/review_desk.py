@@ -33,7 +33,9 @@ def exclusive_access(path: Path) -> Iterator[None]:
     try:
         file = path.with_name(f".{path.name}.lock").open("a+", encoding="utf-8")
     except OSError as error:
-        raise FormalimgError(f"cannot write beside {path}: {error.strerror}; check the folder's permissions") from error
+        raise FormalimgError(
+            f"cannot write next to {path}: {error.strerror}; check the folder's permissions"
+        ) from error
     with file:
         end = time.monotonic() + _PATIENCE
         while True:
@@ -86,8 +88,7 @@ class GroupDesk:
                 return stored
             if stored.version != version:
                 raise StaleGroupError(
-                    f"group {name} was changed meanwhile, in another window or in the file: nothing was saved; "
-                    "reload to see it"
+                    f"group {name} was changed in another window or in the file: nothing was saved; reload to see it"
                 )
             new.kept()
             _require_no_repetition(new, lines, index)
@@ -95,9 +96,9 @@ class GroupDesk:
             try:
                 texts[index] = json.dumps(new.stored, ensure_ascii=False).encode("utf-8")
             except UnicodeEncodeError as error:
-                raise FormalimgError("there are halves of characters in the text: type them anew") from error
+                raise FormalimgError("the text contains lone surrogates: type these characters again") from error
             if read_queue(self._file) != content:  # by an editor, say, which asks for no lock
-                raise StaleGroupError(f"{self.path} was changed at this very moment: nothing was saved; try again")
+                raise StaleGroupError(f"{self.path} was changed during this edit: nothing was saved; try again")
             atomic_write_text(self._file, b"".join(text + b"\n" for text in texts).decode("utf-8"))
         return new
 

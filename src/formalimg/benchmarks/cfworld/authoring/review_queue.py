@@ -139,13 +139,15 @@ class ReviewLine:
         """Return the accepted group; None if it is rejected or undecided."""
         name = self.group.id
         if self.is_changed and self.decision in ("", "accept"):
-            raise FormalimgError(f"group {name} was changed: write edit for its decision, or take the change back")
+            raise FormalimgError(f"group {name} was changed: set its decision to edit, or undo the change")
         if self.decision == "reject":
             return None
         questions = self.questions()
         if self.decision == "edit":
             if not self.is_changed:
-                raise FormalimgError(f"group {name} is as it was: change it, or write accept")
+                raise FormalimgError(
+                    f"group {name} is marked as edited but unchanged: edit it, or set its decision to accept"
+                )
             if objections := self.objections():
                 raise FormalimgError(f"edited, but {objections[0]}")
         return WrittenGroup(self.group, questions) if self.decision else None
@@ -192,7 +194,7 @@ def digest_of(fields: Mapping[str, Any]) -> str:
 def export_queue(source: str, path: Path) -> int:
     """Write the groups of a folder, a groups file or the shipped suite to a queue, and return their number."""
     if path.exists():
-        raise FormalimgError(f"{path} is there already, perhaps with decisions: choose another name")
+        raise FormalimgError(f"{path} already exists and may hold decisions: choose another name")
     lines = queue_lines(_groups_to_review(source))
     atomic_write_text(path, "".join(f"{line}\n" for line in lines))
     return len(lines)
@@ -265,7 +267,7 @@ def parse_queue(content: bytes, path: Path, cache: Mapping[bytes, ReviewLine]) -
                 line = ReviewLine.from_fields(parse_line(text))
                 line.kept()
             if line.id in names:
-                raise FormalimgError(f"group {line.id} stands there twice")
+                raise FormalimgError(f"group {line.id} occurs twice")
         except FormalimgError as error:
             problems.append(f"{path}, line {number}: {error}")
             continue

@@ -45,7 +45,7 @@ class ConceptChoices(WritingChoices):
         ):
             value = getattr(self, name)
             if value not in choices:
-                raise FormalimgError(f"unknown {name} {value!r}: known are {', '.join(filter(None, choices))}")
+                raise FormalimgError(f"unknown {name} {value!r}: choose from {', '.join(filter(None, choices))}")
 
     @property
     def made(self) -> tuple[str, ...]:

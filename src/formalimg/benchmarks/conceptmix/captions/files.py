@@ -143,7 +143,7 @@ def _read_records(file: TextIO, path: Path, column: str | None) -> Iterator[Capt
         if text is not None and not isinstance(text, str):
             raise FormalimgError(f"line {number} of {path} has no text in the field {field}: fix it or name another")
         if not is_utf8(text or ""):
-            raise FormalimgError(f"line {number} of {path} has half a character (a lone surrogate): fix it")
+            raise FormalimgError(f"line {number} of {path} contains a lone surrogate: fix it")
         yield Caption(number, (text or "").strip())
 
 
@@ -224,7 +224,9 @@ def _explain_failure(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FormalimgError(f"cannot write to {folder}: {error.strerror}; make room, then try again") from error
+        raise FormalimgError(
+            f"cannot write to {folder}: {error.strerror}; free some disk space, then try again"
+        ) from error
 
 
 def _result_record(result: CaptionResult) -> dict[str, object]:

@@ -151,7 +151,7 @@ def study_captions(
     source, folder = Path(path), None if out is None else Path(out)
     for results in (folder / LINES_FILE, folder / TABLE_FILE) if folder is not None else ():
         if results.exists() and source.exists() and results.samefile(source):
-            raise FormalimgError(f"{source} would be overwritten by its own results: choose another folder")
+            raise FormalimgError(f"{source} would be overwritten by the results: choose another folder")
     tally = _CaptionTally(on_progress)
     captions = tally.skip_empty(read_captions(source, column=column, limit=limit))
     first = next(captions, None)

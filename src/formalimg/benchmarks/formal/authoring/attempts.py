@@ -64,7 +64,7 @@ class FormulaAuthoring(AuthoringTask):
                 tags = (f"written-by:{talk.name_of('writer')}",)
                 return Item(self._plan.suite, str(slot.id), slot.level, words, spec, tags, self._plan.version)
             words, notes["polished"] = mended, True
-        raise AssertionError("mended words are judged without mending them again")
+        raise AssertionError("repaired words are judged without another repair")
 
     async def _ask_writer(self, assignment: Assignment, talk: Conversation) -> Draft:
         text = self._texts.asking_to_write(assignment)

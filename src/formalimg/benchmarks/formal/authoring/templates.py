@@ -35,7 +35,7 @@ class FormulaWriting(Authoring):
 
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
         if not set(levels) <= set(_USUAL.levels):
-            raise FormalimgError("levels must lie between 1 and 10, as in --levels 1-10")
+            raise FormalimgError("levels must be between 1 and 10, as in --levels 1-10")
         return _USUAL
 
     def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:

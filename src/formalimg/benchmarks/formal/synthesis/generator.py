@@ -86,14 +86,14 @@ class Recipe:
         if self.suite not in _SUITES:
             raise SynthesisError(f"unknown suite {self.suite!r}: items can be made of {', '.join(_SUITES)}")
         if not self.levels or any(not 1 <= level <= _MAX_LEVEL for level in self.levels):
-            raise SynthesisError(f"levels must lie between 1 and {_MAX_LEVEL}, as in --levels 1-10")
+            raise SynthesisError(f"levels must be between 1 and {_MAX_LEVEL}, as in --levels 1-10")
         if self.per_level < 1:
             raise SynthesisError("at least one item per level is needed")
         if self.objects is not None and self.suite == COUNTS:
             raise SynthesisError("a count has as many objects as it says: leave out the number of objects")
         if self.objects is not None:
             if not 1 <= self.objects <= _MAX_OBJECTS:
-                raise SynthesisError(f"objects must lie between 1 and {_MAX_OBJECTS}")
+                raise SynthesisError(f"objects must be between 1 and {_MAX_OBJECTS}")
             if any(self.objects % level for level in self.levels):
                 raise SynthesisError(f"{self.objects} objects cannot be divided into components of every level")
 
@@ -132,7 +132,7 @@ def make_items(
             rejected["duplicate"] += 1
             if attempt.draw >= _MAX_DRAWS:
                 raise SynthesisError(
-                    f"{attempt.draw:,} draws gave nothing new of level {slot.level}: "
+                    f"{attempt.draw:,} draws gave no new item of level {slot.level}: "
                     f"ask for at most {slot.id % recipe.per_level:,} items per level"
                 )
             attempt = make_item(recipe, slot._replace(first_draw=attempt.draw + 1))
