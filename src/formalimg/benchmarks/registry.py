@@ -1,4 +1,4 @@
-"""Registry of benchmarks: a new benchmark needs a folder and a line here."""
+"""Registry of benchmarks; to add a benchmark, create its folder and add a line here."""
 
 from __future__ import annotations
 

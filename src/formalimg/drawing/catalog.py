@@ -1,6 +1,6 @@
 """The catalog of drawable content: classes with their icons and anchors, and words that cannot be drawn, with reasons.
 
-The data is in `catalog.d/*.toml`. Files are read together, so that each may speak of its own words:
+The data is in `catalog.d/*.toml`. All files are read together, and each may add settings for its own words:
 
 ```toml
 [class.cat]                        # an object that can be drawn

@@ -1,7 +1,7 @@
 """Contact at pixel level: whether relations such as on, in, holding and in front are visible in the painting.
 
-Boxes are rectangles, and drawings are not: the corner of a box may be empty. So objects are painted one by one, with
-their materials and states, and what is compared is which pixels of the canvas each of them covers.
+Boxes are rectangles, but drawings are not: the corner of a box may be empty. Objects are therefore painted one by one,
+with their materials and states, and the pixels that each of them covers are compared.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ def _icon_cells(icon: Icon) -> _Cells:
 def standing_place(icon: Icon, height: float, count: int = 1) -> StandingPlace:
     """Return the line on which objects stand on an icon: its first broad part at or just below a height.
 
-    The back of a horse is clear of its neck. No place on a chair is clear of its back: any part of the seat will do.
-    On a round top things stand a little lower, in front of it: nothing stands on a single point.
+    On a horse, the line is clear of its neck. On a chair, no line is clear of its back, so any part of the seat will
+    do. On a round top, the line is a little lower, because nothing stands on a single point.
     """
     cells = _icon_cells(icon)
     deepest = min(3, count) * _DEEPEST

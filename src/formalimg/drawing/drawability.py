@@ -42,7 +42,7 @@ class _Requested:
 def why_not_drawable(request: Formula | str | SceneBrief, catalog: DrawnCatalog | None = None) -> str | None:
     """Return the first reason why a request cannot be drawn; None if all its words can be.
 
-    Whether the objects find a place together is decided by `solve_drawn`.
+    Whether the objects can be arranged together is decided by `solve_drawn`.
     """
     catalog = catalog or drawn_catalog()
     if isinstance(request, SceneBrief):
@@ -239,7 +239,7 @@ _ALIKE = {
 def with_surroundings(brief: SceneBrief, catalog: DrawnCatalog) -> SceneBrief:
     """Return the brief with enough additional objects to set a scale; unchanged if it requests no sizes.
 
-    Of the things that set a scale, those come that are nearest in length to what is there: all are seen well then.
+    The added objects are those nearest in length to the present ones, so that all objects are large enough to see.
     """
     if not any(obj.size for obj in brief.objects):
         return brief

@@ -62,7 +62,7 @@ class DrawnFacts:
 def brief_facts(brief: SceneBrief) -> DrawnFacts:
     """Expand a brief into facts: one entry per object, and the relations between them.
 
-    Relations that drawn scenes do not know are left out: `why_not_drawable` names them.
+    Relations that drawn scenes do not support are left out; `why_not_drawable` reports them.
     """
     objects: list[SceneObject] = []
     sizes: list[str | None] = []
@@ -85,7 +85,7 @@ def brief_facts(brief: SceneBrief) -> DrawnFacts:
 def formula_facts(formula: Formula | str, seed: int = 0, crowd: int = 8) -> DrawnFacts | Unsatisfiable:
     """Return facts that satisfy a Natural formula, or a proof that none exist.
 
-    What a conjunction demands is read off; where there is a choice, the solver of Natural formulas makes it.
+    The facts of a conjunction are read directly; if there are alternatives, the solver of Natural formulas chooses.
     """
     parsed = parse(formula) if isinstance(formula, str) else formula
     for instances in (2, 1):

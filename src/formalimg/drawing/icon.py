@@ -1,9 +1,9 @@
 """Icons: one SVG drawing per class, fitted to a box by moving its points and painted in the tones of `palette.toml`.
 
-Fitting moves points and leaves the pen alone, so that outlines are equally thin however far an icon is stretched.
-To keep that simple, the files use a small part of SVG: `path` (without rotated arcs), `rect`, `circle`, `ellipse`,
-no transforms, and paints that name a role of the palette (`fill="{body}"`). A `stroke-width` is a multiple of the
-outline's. The viewBox is the shape in which the class looks natural, and the icon touches all four of its sides.
+Fitting moves points without scaling the pen, so that outlines are equally thin however far an icon is stretched. To
+keep that simple, the files use a small part of SVG: `path` (without rotated arcs), `rect`, `circle`, `ellipse`, no
+transforms, and paints that name a role of the palette (`fill="{body}"`). A `stroke-width` is a multiple of the
+outline's. The viewBox has the natural aspect ratio of the class, and the icon touches all four of its sides.
 """
 
 from __future__ import annotations

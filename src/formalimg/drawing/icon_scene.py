@@ -49,9 +49,9 @@ def natural_aspect(label: str) -> float:
 def draw(scene: Scene, size: int = 1024) -> Image:
     """Render the scene as a square image of `size` pixels, with each object in its colour and filling its box exactly.
 
-    Icons are stretched to their boxes, and rotated by a quarter turn where that distorts them less. Nothing is painted
-    outside a box. Objects of no colour, or of colour "other", get a tint that is none of the colours. Where boxes
-    overlap, later objects lie on top.
+    Icons are stretched to their boxes, and rotated by a quarter turn if that distorts them less. Nothing is painted
+    outside a box. Objects without a colour, or of colour "other", get a tint that matches no colour. If boxes overlap,
+    later objects lie on top.
 
     Raises:
         DrawingError: if a class has no icon, a colour is unknown, or a box is too small to be painted.
@@ -245,7 +245,7 @@ def layout_png(scene: Scene, size: int = 512) -> bytes:
 def written_layout_png(objects: object, size: int = 512) -> bytes:
     """Return a PNG file that stores layout objects exactly as written by a model, and shows them if they are valid.
 
-    A layout without a box that could be shown is a frame, and never a blank image, which is taken for a failed one.
+    A layout without any displayable box is shown as a frame, because a blank image would count as failed.
     """
     layout = {"objects": objects}
     try:

@@ -59,7 +59,7 @@ def solve_drawn(
         catalog: what can be drawn; the catalog of the drawn worlds if None.
 
     Raises:
-        FormulaError: if a formula uses predicates that the axioms say nothing of.
+        FormulaError: if a formula uses predicates that the axioms do not cover.
         SolverLimitError: if a formula could be neither satisfied nor refuted.
     """
     catalog = catalog or drawn_catalog()

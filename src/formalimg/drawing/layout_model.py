@@ -1,7 +1,7 @@
 """The constraint model of a drawn layout: boxes with natural aspect ratios, positioned by anchors and axioms.
 
-A box has three variables: its place, and a scale that multiplies its natural width and height. So sizes, anchors (which
-are fractions of a box) and axioms are all linear.
+A box has three variables: its position (two), and a scale that multiplies its natural width and height. Sizes, anchors
+(which are fractions of a box) and axioms are therefore all linear.
 """
 
 from __future__ import annotations
@@ -259,8 +259,8 @@ class LayoutModel(BoxModel):
         """Require that one box partly hides the other, and is lower in the image and so nearer to the viewer.
 
         There are four ways: it covers a corner, a strip at the side, a strip at the bottom, or it is small and stands
-        before the other. A strip along the whole bottom can look as if the other stood on it: only if nothing else
-        fits. Shares of width and height are bounded such that their product, the area, is as it must be.
+        before the other. A strip along the whole bottom is the last choice, because the other may seem to stand on it.
+        The shares of width and height are bounded so that their product, the area, is within its limits.
         """
         grip = self.attempt.grip
         corner = (round(_SHARE * sqrt(LEAST_OVERLAP) * (1.12 + 0.4 * grip)), round(_SHARE * sqrt(MOST_HIDDEN) * 0.97))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def draw_scene(drawn: DrawnScene, size: int = 1024, catalog: DrawnCatalog | None = None) -> Image:
     """Render a drawn scene deterministically as a square image of `size` pixels.
 
-    Every object fills its box, and nothing of it is painted outside. Objects are painted in depth order; what is inside
-    something is painted on it, and then the front of that, where it has one.
+    Every object fills its box, and nothing is painted outside the box. Objects are painted in depth order; the contents
+    of a container are painted over it, followed by the front of the container if it has one.
 
     Raises:
         DrawingError: if a class has no icon, a colour is unknown, or a box is too small to be painted.

@@ -1,8 +1,8 @@
 """Icons bent into a shape: a house as a heart, a round table, a triangular clock.
 
 The shape is painted solid, in the light tone of the object's colour with a thick outline, and the icon is bent to fill
-it: first its rows are widened towards a rectangle, then the rectangle is mapped onto the shape. So both are seen: what
-the thing is, and the shape it has. The result is an icon like any other.
+it: first its rows are widened towards a rectangle, then the rectangle is mapped onto the shape. Both the object and its
+shape therefore remain recognizable. The result is an icon like any other.
 """
 
 from __future__ import annotations

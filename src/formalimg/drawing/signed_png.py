@@ -1,7 +1,7 @@
 """Signed PNG files: drawings that contain their scene and a digest that reveals changes to either.
 
-The digest is a checksum against mistakes, such as a file that was compressed, scaled or given another scene's text on
-its way through a pipeline. It has no key: whoever can draw can sign.
+The digest is a checksum against mistakes, such as a file that a pipeline has compressed, scaled or combined with the
+text of another scene. It has no key, so anyone can create a valid signature.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """States that can be drawn over any icon: wet, dirty, rusty, broken, burning, melting.
 
-States that change what a thing is made of (open, sliced, sleeping) have icons of their own.
+States that change the form of an object (open, sliced, sleeping) have their own icons.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def ground(size: int) -> Image:
 def render_on_ground(elements: str, size: int) -> Image:
     """Render SVG elements, in pixel coordinates, on a plain light wall and floor with a soft horizon.
 
-    No tone of the ground is a tone of a colour, so a white thing on it still has a body of its own.
+    The tones of the ground differ from those of all colours, so that even a white object stands out from it.
     """
     stops = [(0, _WALL[0]), (HORIZON - _SOFTNESS, _WALL[1]), (HORIZON + _SOFTNESS, _FLOOR[0]), (1, _FLOOR[1])]
     gradient = "".join(f'<stop offset="{offset:.3f}" stop-color="{tone}"/>' for offset, tone in stops)

@@ -1,7 +1,7 @@
 """Textures drawn inside the outline of a drawing (wood, brick, stone, fabric, leather, paper), and their canvas.
 
-They are made of the tones of the object's colour, so that this stays what is seen most of. Random marks come from a
-generator that is seeded by the material: the same drawing has the same bytes.
+They are painted in the tones of the object's colour, so that this colour predominates. The generator of random marks is
+seeded by the material, so that the same drawing always has the same bytes.
 """
 
 from __future__ import annotations

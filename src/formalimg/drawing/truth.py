@@ -1,7 +1,7 @@
 """Truth of drawn scenes: evaluation of formulas and concepts by the axioms of the solver and the renderer.
 
-What decides is what the image shows: an object without a colour is drawn in the tint of its class and has that colour,
-and what the plain icon of a class shows (a man who stands) is true as well.
+Truth depends on what the image shows: an object without a colour is drawn in the tint of its class and has that colour,
+and states shown by the plain icon of a class (a standing man) hold as well.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ PLAIN_STYLE = "plain drawing"  # The style of an image for which none was chosen
 class DrawnConcept(NamedTuple):
     """A visual concept concerning objects of the given classes.
 
-    `items` is one for an object or attribute, and two for a relation. A size names after its own class the others of
-    which a size is asked: everything else that is shown is a reference.
+    `items` has one class for an object or attribute, and two for a relation. For a size, it has the class itself
+    followed by the other classes with a requested size; objects of all other classes serve as references.
     """
 
     category: str
@@ -100,7 +100,7 @@ def _visible_color(obj: SceneObject, entry: DrawnClass) -> str | None:
 def concept_holds(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> bool:
     """Return whether a drawn scene shows a concept.
 
-    An attribute holds if all objects of the class have it, and there are some.
+    An attribute holds if all objects of the class have it, and there is at least one.
     """
     if concept.category == "style":
         return drawn.style == concept.value
@@ -183,8 +183,8 @@ _FARTHEST = 1.8
 def size_limit(word: str, length: float, reference: float, factor: float = SIZE_FACTOR) -> float:
     """Return the side length, relative to a reference, at which an object becomes tiny or huge.
 
-    A house is not tiny that is twice as long as the cat beside it, and a ring is not huge at a tenth of the height of a
-    man: what is tiny is smaller than its references, and what is huge is larger, whatever their usual lengths.
+    A tiny object must be smaller than its references, and a huge one larger, whatever their usual lengths: a house
+    twice as long as a cat is not tiny, and a ring a tenth as long as a man is not huge.
     """
     ratio = length / reference
     return min(ratio, _FARTHEST) / factor if word == "tiny" else max(ratio, 1 / _FARTHEST) * factor
@@ -193,7 +193,7 @@ def size_limit(word: str, length: float, reference: float, factor: float = SIZE_
 class _SizeMeasures(NamedTuple):
     """The measured sides and usual length of a class, and the usual length and measured side of each reference.
 
-    There are no references where they do not set one scale.
+    There are no references if they are too few or do not agree on a single scale.
     """
 
     sides: list[float]

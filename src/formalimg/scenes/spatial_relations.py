@@ -2,17 +2,17 @@
 
 Boxes alone cannot show that a cup is on a table and not behind it, so a scene records these relations. But a recorded
 relation has consequences for the boxes, and these are the axioms: an object inside a box lies within its width.
-`LeftOf`, `RightOf`, `Above` and `Below` are meant clearly: the centre of each object lies beyond the other. Together
-they show which instructions no image can satisfy. They are necessary conditions, stated in
-docs/reference/suites/natural.md; solver and check use this one definition. So do drawn scenes, where they decide what
-an image shows (docs/explanation/drawings.md).
+`LeftOf`, `RightOf`, `Above` and `Below` must hold clearly: the centre of each object lies beyond the other. Together
+the axioms show which instructions no image can satisfy. They are necessary conditions, stated in
+docs/reference/suites/natural.md; solver and check share this definition. So do drawn scenes, in which the axioms decide
+what an image shows (docs/explanation/drawings.md).
 
-A detector finds boxes and records nothing. In a photograph a dog on a couch overlaps it, and its lower edge lies
-somewhere in front of the couch: so what is on an object reaches it, ends above its lower edge, and has its centre above
-the centre of the object, whose middle it is over or has above itself. What is next to an object is beside it at the
-same height, less than 150 of 1000 away, and may overlap its edge, but not its middle. What is under an object has its
-centre below the centre of the object, and reaches down to about where the object ends: a cat under a table does, a
-donut on a toilet does not. These are definitions for judging (`SEEN_RULES`, docs/explanation/semantics.md).
+A detector finds boxes but records no relations. In a photograph, a dog on a couch overlaps the couch, and its lower
+edge lies within the couch. An object on another therefore reaches it, ends above its lower edge, and has its centre
+above the other's centre; horizontally, the centre of one lies within the other. An object next to another is beside it
+at the same height, less than 150 of 1000 away, and may overlap its edge but not its centre. An object under another has
+its centre below the other's centre and reaches down to about the other's lower edge: a cat under a table does, a donut
+on a toilet does not. These definitions are for judging (`SEEN_RULES`, docs/explanation/semantics.md).
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ def drawn_request(spec: object) -> Formula | SceneBrief:
 
 
 def undrawable_because(spec: object) -> str | None:
-    """Return why no drawing can show what a spec asks for; None if its words allow a drawing."""
+    """Return why no drawing can satisfy a spec; None if all its words can be drawn."""
     from formalimg.drawing.drawability import why_not_drawable  # here, because it reads the catalog of drawings
 
     try:

@@ -87,7 +87,7 @@ class Clashes:
     never_material: Mapping[str, frozenset[str]]
 
     def agree(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
-        """Return whether an object can have both words. Each word is given with its kind, as in `("state", "open")`."""
+        """Return whether both words can describe one object. Each has its kind, as in `("state", "open")`."""
         (kind, word), (other_kind, other_word) = one, other
         if one == other:
             return True
@@ -223,7 +223,7 @@ class Ontology:
         return self.entry(cls).words[_kind(kind)]
 
     def agree(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
-        """Return whether an object can have both words. For example, an object cannot be both open and closed."""
+        """Return whether both words can describe one object. For example, no object is both open and closed."""
         for kind, word in (one, other):
             _require(kind, word, vocabulary("natural").words[_kind(kind)])
         return self.clashes.agree(one, other)

@@ -1,13 +1,12 @@
 """Play the minimax game over clauses, in which `exists` maximizes and `forall` minimizes the clauses that hold.
 
 Players move in prefix order, knowing all earlier moves. The last variable is eliminated first, by the best value for
-its player, which leaves a table over its neighbours. This is done in one pass if all tables are small, else move by
-move, or object by object if a table would be too large. All give the same, exact play.
+its player, which leaves a table over its neighbours: in one pass if all tables are small, else move by move, or object
+by object if a table would be too large. All give the same exact play.
 
 In one pass, adjacent variables of the same player are eliminated in the cheapest order. The best play must then be
-unique, because it would otherwise depend on this order. Each pick therefore also counts by its position in the scene:
-less than any clause or class, and more for earlier variables. If these numbers would be too large, the order of the
-prefix is kept.
+unique, because it would otherwise depend on this order. So each pick also counts by its position in the scene: less
+than any clause or class, and more for earlier variables. If these numbers would be too large, the prefix order is kept.
 """
 
 from __future__ import annotations

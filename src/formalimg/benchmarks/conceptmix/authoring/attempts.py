@@ -75,8 +75,8 @@ class ConceptAuthoring(AuthoringTask):
     ) -> Item[ConceptSpec]:
         """Return an item, after steps 2 to 4 of section 2.3 and the questions of section C.3.
 
-        Notes: `drawn`, the categories of the concepts; `bound_by`, who closed the binding; `added`, how many objects
-        were added to it.
+        The notes are `drawn` (the categories of the concepts), `bound_by` (who completed the binding) and `added` (the
+        number of objects added to it).
         """
         plan, pools = self._plan, self._pools
         item_talk = (PublishedTalk if self._texts.is_published else ItemTalk)(talk, self._texts)

@@ -141,8 +141,8 @@ def _bind_variables(names: Sequence[str], formula: Formula) -> Formula:
 def with_connectives(formula: Formula, suite: str, rng: random.Random) -> Formula:
     """Replace one colour of the formula, if any, by a choice ("red or blue") or an exclusion ("not red").
 
-    Colours are changed where they are asserted, not where they are the condition of a `forall`. The other colour of a
-    choice suits the object as well.
+    Only asserted colours are changed, not those in the condition of a `forall`. The other colour of a choice also suits
+    the object.
     """
     places = list(_color_atoms(formula, _COLORS[suite]))
     if not places:
