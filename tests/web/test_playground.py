@@ -443,10 +443,6 @@ pytestmark = pytest.mark.usefixtures("no_preflight")
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-SCORING_CUP_AND_FORK = Scene.of(
-    [SceneObject("cup", Box(100, 100, 300, 300), "red"), SceneObject("fork", Box(600, 100, 660, 400), "gray")]
-)
-
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -464,7 +460,7 @@ def scoring_visitor(elsewhere: Path) -> Visitor:
 
 
 def test_without_a_chat_model_drawings_are_scored_as_by_the_command(scoring_visitor: Visitor, elsewhere: Path) -> None:
-    drawing = _png(draw(SCORING_CUP_AND_FORK, 256))
+    drawing = _png(draw(RED, 256))
     prompt = "A blue cup is to the left of a fork."
     reply = scoring_visitor.reply("score", image=_base64(drawing), prompt=prompt)
     (same,) = formalimg.score(drawing, prompt, "builtin/icons", folder=elsewhere / "run")
@@ -533,7 +529,7 @@ def test_an_image_is_chosen_and_scored_in_a_browser(browser: Browser, address: s
     page.goto("/playground")
     page.get_by_role("link", name="any image, any prompt").click()
     assert page.get_by_role("button", name="Score").is_disabled()
-    drawing = _png(draw(SCORING_CUP_AND_FORK, 256))
+    drawing = _png(draw(RED, 256))
     page.set_input_files("#file", {"name": f"{HARM}.png", "mimeType": "image/png", "buffer": drawing})
     page.get_by_label("Prompt").fill("A red cup is to the right of a fork.")
     page.locator("#score:enabled").wait_for()  # the file has been read
