@@ -214,6 +214,8 @@ def test_the_command_prints_and_writes(folder: Path, tmp_path: Path) -> None:
     for expected in ("-0.125 to +0.125", "33.3 (0.8–90.6)", "Not all questions scored by raters: 1"):
         assert expected in printed
     assert len(json.loads(run("--format", "json"))["scores"][0]["questions"]["overall"]["histogram"]) == 41
+    (published,) = json.loads(run("--format", "json", "--profile", "official-code"))["scores"]
+    assert published["profile"] == "official-code"
     rows = list(csv.DictReader(io.StringIO(run("--format", "csv"))))
     differences = [row["value"] for row in rows if (row["figure"], row["kind"]) == ("judge minus people", "logic")]
     assert [*map(float, differences)] == [pytest.approx(-0.125)]

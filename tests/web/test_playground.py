@@ -429,11 +429,8 @@ def test_only_some_jobs_wait_for_a_worker_and_others_are_refused_at_once() -> No
             pool.run("words", 1.0)
         waits.append(time.monotonic() - began)
 
-    threads = [threading.Thread(target=ask) for _ in range(30)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10)
+    with ThreadPoolExecutor(30) as threads:
+        list(threads.map(lambda _: ask(), range(30)))
     assert len(waits) == 30
     assert sum(wait >= 0.5 for wait in waits) == 8
 
