@@ -1,7 +1,7 @@
-"""Conditions: how the input of an image model is built from an item, here or for use elsewhere.
+"""Conditions: how the input of an image model is built from an item, for our own runs or for use elsewhere.
 
-Plain; with a layout (FormalImg, sections 3.6 and B.2); or rewritten by a chat model, which thinks first. Prompts for
-use elsewhere go with a file name per image, by which `--model folder/…` matches what is made of them.
+A prompt is plain, comes with a layout (FormalImg, sections 3.6 and B.2), or is rewritten by a chat model, which thinks
+first. Prompts for use elsewhere include a file name per image, by which `--model folder/…` finds the images.
 """
 
 from __future__ import annotations

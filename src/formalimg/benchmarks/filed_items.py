@@ -1,9 +1,9 @@
 """Lazy access to items files: each line is located by its offset and decoded on demand.
 
 Opening reads the head of each line: id, level, tags, version; the lines of known files, such as those of default items,
-are not even parsed. Specifications are checked by `require_valid`, of those items that are selected, or of a single one
-when it is first used. A large file that was checked as a whole is known by its digest from then on, in the user's cache
-folder, and is not checked again by the same version of formalimg.
+are not even parsed. Specifications are checked by `require_valid` for the selected items, or else when an item is first
+used. Once a large file has been checked completely, its digest is stored in the user's cache folder, and the same
+version of formalimg does not check it again.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ _TAGS = b', "tags": '
 def open_known_lines(data: bytes, suite: str) -> list[Item[Any]]:
     """Return the items in the content of a file known to be written by `write_items`.
 
-    Of each line only its begin and its end are looked at: ids, levels, versions and tags stand there.
+    Only the beginning and the end of each line are parsed, which hold the ids, levels, versions and tags.
     """
     lines = data.splitlines()
     records = ItemRecords(suite, lines)

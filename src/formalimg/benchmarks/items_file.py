@@ -227,7 +227,7 @@ class UniqueIds:
 def write_items(items: Iterable[Item[Any]], folder: str | Path) -> Path:
     """Write items of one suite to `<folder>/items.jsonl`, sorted by id; the file is replaced atomically.
 
-    `ItemsError` is raised if the items would not read back: two suites, a duplicate id, a level that is not K.
+    `ItemsError` is raised if the items could not be read again: two suites, a duplicate id, or a level that is not K.
     """
     lines = _check_lines(in_order(items))
     if not lines:

@@ -31,19 +31,18 @@ from formalimg.types import Item
 def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
     """Load the items of a suite, sorted by id.
 
-    Published files may hold odd records. They are loaded, with tags that say what is odd (see `ODD_TAGS`); records of
-    which no item can be made are left out, and `load_with_skipped` names them.
+    Odd records in published files are loaded with tags for what is odd (see `ODD_TAGS`); records that cannot become
+    items are skipped, and listed by `load_with_skipped`.
 
     Args:
         suite: the name of the benchmark, such as `knolling`; `suite_names` lists them.
-        path: where the items are: an items file, `items.jsonl` or its folder; or files as their authors publish them,
-            in their repository or in what `formalimg pull` made of it, as a folder or one file (the documentation of
-            data formats says which, for each benchmark). None for the default items, which ship with the package; `@1`
-            for version 1 of them.
+        path: where the items are: an items file, `items.jsonl` or its folder; or the authors' published files, as a
+            folder or a single file, from their repository or from `formalimg pull` (see the documentation of data
+            formats). None for the default items, which ship with the package; `@1` for version 1 of these.
 
     Raises:
-        ItemsError: listing everything that is wrong with the files, each with its place.
-        FormalimgError: if there is no such suite, or nothing to read at the path.
+        ItemsError: listing every error in the files, with its location.
+        FormalimgError: if the suite does not exist, or there is nothing to read at the path.
     """
     return load_with_skipped(suite, path).items
 
@@ -71,8 +70,8 @@ def load_with_skipped(suite: str, path: str | Path | None = None) -> LoadedItems
 def open_items(suite: str, path: str | Path | None = None) -> LoadedItems:
     """Open the items of a suite as `load_with_skipped` does, but hold only their ids, levels, tags and versions.
 
-    Prompts and specifications stay in the file until they are needed. Specifications in an items file are not checked
-    yet: `require_valid` does it for those that are used.
+    Prompts and specifications stay in the file until they are needed. Specifications in an items file are not yet
+    checked: call `require_valid` for those that are used.
     """
     return _read_items(suite, path, open_default, open_items_file)
 
@@ -207,7 +206,7 @@ def no_garbage_collection() -> Iterator[None]:
 def instruction_digest(items: Sequence[Item[Any]]) -> str:
     """Return a digest of the instructions in items: ids, levels, prompts, and formulas, concepts or questions.
 
-    Witnesses are left out: they are proofs, and another version of the solver may find another one.
+    Witnesses are left out, because they are only proofs, and another version of the solver may find others.
     """
     digest = hashlib.sha256()
     for item in in_order(items):

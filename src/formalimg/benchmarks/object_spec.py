@@ -94,11 +94,11 @@ class TranslatedClause(NamedTuple):
 def translate(spec: ObjectSpec) -> tuple[TranslatedClause, ...]:
     """Return the closed formulas that express a spec; all of them must hold.
 
-    - One object is `exists`, and several are `at-least`; where one more is excluded, the number is `exactly` it.
-    - A colour is `Has`. Any object of the class may have it, not only the most confident one.
-    - A place is `LeftOf`, `RightOf`, `Above` or `Below` of this package, to some object that fits the target.
-    - What is excluded otherwise is `at-most`.
-    - An object that others are placed by has no clause of its own, where theirs says that it is there.
+    - One object becomes `exists`, and several become `at-least`, or `exactly` if one more is excluded.
+    - A colour becomes `Has`. Any object of the class may have it, not only the most confident one.
+    - A position becomes `LeftOf`, `RightOf`, `Above` or `Below` of this package, relative to some target object.
+    - Any other exclusion becomes `at-most`.
+    - A reference object has no clause of its own if the clause of a positioned object already requires it.
     """
     implied = {included.target for included in spec.include if included.target is not None}
     exact = [_exact_number(included, spec.exclude) for included in spec.include]

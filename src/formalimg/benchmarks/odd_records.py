@@ -1,8 +1,8 @@
 """Tags for odd records of published data: their meanings and counts.
 
-Nobody but the authors can mend published data. So an odd record is loaded, tagged with what is odd, listed by
-`formalimg items census` and counted in the manifest of a run; what cannot be judged is unscored. Only where there is
-nothing to make an item of, the record is skipped, and listed as well.
+Only the authors can correct published data. An odd record is therefore loaded, tagged with what is odd, listed by
+`formalimg items census` and counted in the manifest of a run; if it cannot be judged, it is unscored. A record is
+skipped, and also listed, only if no item can be made from it.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def read_formula(
 ) -> QuestionSpec | WordingError:
     """Return the formula expressed by a prompt in plain English, or the reason why it cannot be parsed.
 
-    What a formula leaves out of the prompt stands beside it, as questions.
+    Parts of the prompt that the formula does not cover are returned with it as questions.
     """
     if len(prompt) > MAX_READ:
         return WordingError(f"it has more than {MAX_READ:,} characters")
@@ -53,7 +53,7 @@ def read_formula(
 
 
 def _read_sentences(prompt: str, nouns: Collection[str] | None) -> tuple[QuestionSpec | WordingError, bool]:
-    """Return the reading of a prompt sentence by sentence, and whether it is in a suite's own language."""
+    """Parse a prompt sentence by sentence, and return also whether it is in a suite's own language."""
     reason = WordingError("no suite has an English")
     vocabularies = dict.fromkeys(suite(name).vocabulary for name in suite_names() if suite(name).vocabulary)
     # The words for natural scenes come first: these are about any image, and not about drawings of things.

@@ -158,7 +158,7 @@ class RepeatedFields(dict[str, Any]):
 def decode_leniently(data: bytes) -> tuple[Any, frozenset[str]]:
     """Decode the JSON of published data, and return it with the tags of what is odd about its text.
 
-    A byte order mark is no matter, and other bytes that are not UTF-8 are replaced.
+    A byte order mark is ignored, and bytes that are not valid UTF-8 are replaced.
     """
     if len(data) > MAX_RECORD_BYTES:
         raise ValueError(f"longer than {MAX_RECORD_BYTES:,} bytes: this is not an item")

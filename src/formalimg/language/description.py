@@ -1,7 +1,7 @@
 """Intermediate representation between a formula and its English sentences.
 
-A description is a style and a block: objects that exist, claims about them, counts, and rules that hold of every object
-of some kind. A rule or a count has a block of its own, whose objects may be different ones for each object it is about.
+A description is a style and a block: objects that exist, claims about them, counts, and rules about every object of
+some kind. A rule or a count has its own block, whose objects may differ for each object it is about.
 """
 
 from __future__ import annotations

@@ -5,15 +5,15 @@ respects three things that the clauses do not show: the kind of each quantifier,
 `forall`, and the antecedent of an `implies` directly under a `forall` (the strict reading depends on it). The order of
 conjuncts, the names of variables, and an `exists` moved within the same `forall` make no difference.
 
-A count is one literal of its clause, and its variable one of the renamed ones; what is inside it becomes facts that are
-marked as inside. Where that is more than a conjunction of literals and counts behind `exists`, it is compared as text
-up to names: then equal counts may be told apart, but different ones are never taken for equal.
+A count is one literal of its clause, and its variable is renamed like the others; its body becomes facts that are
+marked as inside the count. A body that is not just a conjunction of literals and counts under `exists` is compared as
+text up to names: equal counts may then be reported as different, but different counts never as equal.
 
-The variables of both sides are sorted into groups of those that look alike: first by the facts about each, then by the
-groups of the variables in these facts, and so on until nothing changes. So a chain comes apart from its ends. Where
-several still look alike, as in a ring, one is assigned a candidate of the other side, and the groups are refined again;
-if that fails, the next candidate is tried. The number of steps is bounded, and only adversarial facts come near the
-bound.
+The variables of both sides are partitioned into groups of indistinguishable ones: first by the facts about each, then
+by the groups of the variables in these facts, and so on until nothing changes. A chain, for example, is resolved from
+its ends. If several variables remain indistinguishable, as in a ring, one is assigned a candidate of the other side and
+the groups are refined again; if that fails, the next candidate is tried. The number of steps is bounded, and only
+adversarial facts come near the bound.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def is_equivalent_as_written(one: Formula, other: Formula) -> bool:
     """Return whether two closed formulas are equal up to variable names, conjunct order and quantifier placement.
 
     Raises:
-        WordingError: if variables look so much alike that this cannot be decided with a bounded number of steps.
+        WordingError: if this cannot be decided in a bounded number of steps because many variables have similar facts.
     """
     first, second = _fact_sets(one), _fact_sets(other)
     if len(first) != len(second):

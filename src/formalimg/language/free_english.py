@@ -1,8 +1,8 @@
-"""Extract objects, colours, numbers and places from free English, and report the words left unread.
+"""Extract objects, colours, numbers and positions from free English, and report the words left unread.
 
-It is the third reader, for prompts that are no sentences of the other two: "One cat and two dogs sitting on the grass"
-has a cat and two dogs, and "sitting on the grass" is left over. A noun phrase is read as a whole or the prompt is
-refused; so is a text with a word that could turn the meaning around. The formula is written in English and read back.
+This is the third reader, for prompts that the other two cannot parse: "One cat and two dogs sitting on the grass" has a
+cat and two dogs, and "sitting on the grass" is left over. A prompt is refused unless each noun phrase can be read as a
+whole, or if it has a word that could reverse the meaning. The formula is written in English and parsed back as a check.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def read_free_english(
     Args:
         text: the prompt.
         suite: `knolling` or `natural`.
-        classes: further classes, whose nouns are their names.
+        classes: further classes, which are their own nouns.
         any_noun: whether any noun may name a class.
-        looked_for: the classes that can be looked for; other things behind words that are left over are so, too. Empty
-            if there are no others.
+        looked_for: the classes that can be detected; an object of any other class after left-over words is left over,
+            too. Empty if every class can be detected.
 
     Raises:
-        WordingError: if a noun phrase cannot be read, or a word may change what is said; it names the words.
+        WordingError: if a noun phrase cannot be read, or a word may change the meaning; the message names the words.
     """
     reader = _FreeEnglish(text, prose_lexicon(suite, classes), any_noun=any_noun)
     reader.searchable = looked_for
@@ -186,8 +186,8 @@ def _relations(suite: str) -> Mapping[str, RelationPhrase]:
 def find_unknown_nouns(text: str, suite: str, classes: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the unknown nouns in a prompt as class names, in the singular.
 
-    A single unknown word behind "a" or a number, and behind adjectives that are known, names a class: "seven black
-    pigs". Of two unknown words nobody can say whether the first is an adjective, so they stay unknown.
+    A single unknown word after "a" or a number, and after any known adjectives, names a class: "seven black pigs". Two
+    unknown words in a row stay unknown, because the first may or may not be an adjective.
     """
     prose = prose_lexicon(suite, classes)
     nouns = {*prose.words.singulars, *prose.words.plurals}

@@ -276,7 +276,7 @@ def singular_of(plural: str) -> str | None:
 def lexicon_of(formula: Formula, suite: str) -> SuiteLexicon:
     """Return the lexicon of a suite, extended with phrases for unknown predicates in the formula.
 
-    They get the phrases that another suite has for them, else their own names: `StandsBehind ?x ?y` is "stands behind".
+    They get the phrases that another suite has for them, or else their own names: `StandsBehind` is "stands behind".
     """
     words = lexicon(suite)
     vocabulary_predicates = {*vocabulary(suite).predicates, DISTINCT}

@@ -1,8 +1,8 @@
 """Parse English prompts into formulas.
 
-The grammar reads the language that `realize` writes, and that of earlier versions. "A cup" introduces an object and
-"the cup" calls it; a sentence with "every" begins a rule. The sentences after it belong to the rule as long as each
-calls one of its objects, or says "in each case"; what the rule introduces ends with it.
+The grammar covers the output of `realize`, including that of earlier versions. "A cup" introduces an object and "the
+cup" refers to it; a sentence with "every" begins a rule. The following sentences belong to the rule as long as each
+refers to one of its objects or says "in each case"; the objects that a rule introduces are local to it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def parse_prompt(text: str, suite: str) -> Formula:
     """Parse a prompt produced by `realize` into its formula.
 
     Raises:
-        WordingError: if the text is not in that language; it says where and what was expected.
+        WordingError: if the text is not in that language; the message says where and what was expected.
     """
     return parse_with(text, lexicon(suite))
 
@@ -67,8 +67,8 @@ class PromptReading(NamedTuple):
 def understand(text: str, suite: str, classes: tuple[str, ...] = ()) -> PromptReading:
     """Parse a prompt with the grammar of `realize`, falling back to common patterns of plain English.
 
-    In plain English "the cup is to the left of the fork" and "the fork is to the right of the cup" say the same; in the
-    language of `realize`, the first is LeftOf and the second RightOf.
+    In plain English "the cup is to the left of the fork" and "the fork is to the right of the cup" mean the same; in
+    the language of `realize`, the first is LeftOf and the second RightOf.
 
     Args:
         text: the prompt.
@@ -76,7 +76,7 @@ def understand(text: str, suite: str, classes: tuple[str, ...] = ()) -> PromptRe
         classes: further classes, whose nouns are their names.
 
     Raises:
-        WordingError: if the text is not understood, or can be understood in two ways.
+        WordingError: if the text cannot be parsed, or can be parsed in two ways.
     """
     try:
         return PromptReading(parse_with(text, prose_lexicon(suite, classes).words), own=True)

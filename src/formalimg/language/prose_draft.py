@@ -40,7 +40,7 @@ class ProseObject(NamedTuple):
 
 @dataclass
 class ProseDraft:
-    """The content read so far. Claims and guards stand beside the number of their rule."""
+    """The content read so far. Claims and guards are stored with the number of their rule."""
 
     style: str | None = None
     objects: list[ProseObject] = field(default_factory=list)

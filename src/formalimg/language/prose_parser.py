@@ -1,8 +1,7 @@
 """Parse prompts written in common patterns of English, such as those of published benchmarks.
 
-It is the second reader, for text that is not in the language of `realize`. It knows more words and sentence patterns,
-and it is careful: what has two readings, or a word too many, is refused. Text that is refused has no formula; text that
-is read says what its formula says.
+This is the second reader, for text that is not in the language of `realize`. It knows more words and sentence patterns,
+and refuses text with two readings or an unexpected word, so that accepted text always means what its formula says.
 """
 
 from __future__ import annotations

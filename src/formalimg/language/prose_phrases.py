@@ -1,9 +1,9 @@
 """Read properties, relations and noun modifiers in prose.
 
-Where English leaves open what a phrase belongs to, nothing is guessed: the text is refused. "A cup on a table next to a
-lamp" may have either beside the lamp, a cat that "sits" on a rug may be sitting or merely be there. What follows the
-last of several objects is read only if it can be said of this one alone: in "a man holding a plate with a spoon on it",
-the spoon is on the plate.
+Text is refused if English leaves open which object a phrase modifies. In "a cup on a table next to a lamp", either may
+be beside the lamp; a cat that "sits" on a rug may be sitting or merely be there. A phrase after the last of several
+objects is read only if it can apply to this object alone: in "a man holding a plate with a spoon on it", the spoon is
+on the plate.
 """
 
 from __future__ import annotations

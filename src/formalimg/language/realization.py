@@ -161,13 +161,13 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
     is parsed back before it is returned, so that it always leads to the same formula.
 
     Args:
-        formula: a closed formula over the vocabulary of the suite; predicates that it does not have get the phrases
-            of another suite, or their names.
+        formula: a closed formula over the vocabulary of the suite; predicates that are not in it are expressed by the
+            phrases of another suite, or by their names.
         suite: `knolling` or `natural`.
-        seed: which of the possible wordings to take.
+        seed: selects among the possible wordings.
 
     Raises:
-        WordingError: if the formula is not of a shape that can be put into words, or too long or too confusing.
+        WordingError: if the formula has a form that cannot be expressed in English, or is too long or too confusing.
     """
     words = lexicon_of(formula, suite)
     text = _write(formula, suite, seed, words)

@@ -1,7 +1,7 @@
 """Translate formulas into constraints: narrower domains for their variables and relations between them.
 
-An atom of one variable narrows a domain, an atom of two is a relation, a disjunction a union of tables, a negation a
-complement. A `forall` holds where no counterexample exists; where its instances are known, it is a division.
+An atom of one variable narrows a domain, and an atom of two is a relation. A disjunction is a union of tables, and a
+negation a complement. A `forall` holds if no counterexample exists; if its instances are known, it is a division.
 """
 
 from __future__ import annotations

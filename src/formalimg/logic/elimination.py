@@ -1,8 +1,8 @@
 """Eliminate variables from a set of constraints while preserving their consequences for the remaining variables.
 
-As databases do: the relations around a variable are joined, and the variable is dropped. A variable with one value or
-one neighbour only narrows the domains of its neighbours (semi-joins); where relations form a tree, that decides
-everything in linear time. Formulas are flattened to literals once, whatever the number of worlds.
+As in databases, the relations around a variable are joined, and the variable is dropped. A variable with one value or
+one neighbour only narrows the domains of its neighbours (semi-joins); if the relations form a tree, this decides the
+formula in linear time. Formulas are flattened to literals only once for all worlds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Evaluate formulas exactly, using relations instead of enumerating assignments.
 
-The work grows with the number of variables that are linked at once. Where a table would grow too large, the outermost
-quantifier is decided value by value. The answer is exact, or there is none: a question that takes more than MAX_STEPS
-is given up.
+The work grows with the number of variables that are linked to each other. If a table would become too large, the
+outermost quantifier is evaluated value by value. Answers are always exact: evaluation raises an error if it takes more
+than MAX_STEPS.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parse text into a formula, reporting all syntax errors together.
 
-Tokens are read in one pass with a stack of open parentheses, so that depth costs no recursion. A list that is not a
-formula is reported and replaced by a placeholder; the lists around it are still checked.
+Tokens are read in one pass with a stack of open parentheses, so that deep nesting needs no recursion. A list that is
+not a formula is reported and replaced by a placeholder; the lists around it are still checked.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def parse(text: str | bytes) -> Formula:
     """Parse one formula.
 
     Raises:
-        FormulaError: if the text is not a formula; it carries all problems with their positions.
+        FormulaError: if the text is not a formula; the error contains all problems with their positions.
     """
     formula, problems = try_parse(text)
     if problems or formula is None:

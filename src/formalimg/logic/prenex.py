@@ -1,11 +1,11 @@
 """Convert formulas to prenex form, group clauses into components and compute the complexity K.
 
-The steps (FormalImg, Definition 2 and appendix C.1): push negations down to the atoms and move every quantifier to the
-front; distribute what remains into clauses; clauses that share variables are a component. A counting quantifier stays
-where it is, as one literal, a *count*; its variables are linked by the atoms inside it, and each counts once for K.
+The steps (FormalImg, Definition 2 and appendix C.1) are: push negations down to the atoms and move every quantifier to
+the front; distribute the rest into clauses; group clauses that share variables into components. A counting quantifier
+stays in place as one literal, a *count*; its variables are linked by the atoms in it, and each counts once for K.
 
-The prenex form is equivalent under the classical reading of `forall`, in scenes with objects. The strict reading needs
-`implies`, which it no longer has: scenes are verified against the formula itself.
+The prenex form is equivalent under the classical reading of `forall`, in non-empty scenes. It lacks the `implies` that
+the strict reading needs, so scenes are verified against the formula itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Build short, readable proofs and refutations of formulas in a world.
 
-Their size is bounded: of many candidates a few are listed and the rest counted, and only one is followed into a nested
-formula. A search that is too large is given up, and the proof says so.
+Their size is bounded: only a few of many candidates are listed and the rest counted, and only one is explained within a
+nested formula. If finding the reasons takes too many steps, the proof only states the verdict.
 """
 
 from __future__ import annotations
@@ -218,8 +218,8 @@ class _Prover:
     ) -> tuple[tuple[Proof, ...], tuple[OtherCandidates, ...]]:
         """Explain why each candidate for a variable fails, listing those that satisfy the most claims first.
 
-        Objects that fail the very first claim, mostly for being of another class, are counted; so are those beyond
-        MAX_LISTED, and those that fail more than an atom, except for the first, which is followed.
+        Some objects are only counted: those that fail the very first claim, mostly because of their class; those beyond
+        MAX_LISTED; and those that fail a claim other than an atom, except for the first, which is explained in full.
         """
         failed: list[tuple[int, int]] = []  # how many claims hold before the first that fails, and the object
         other_bindings = {name: obj for name, obj in binding.items() if name != variable}

@@ -1,7 +1,7 @@
 """Syntax tree of formulas and its conversion to text.
 
-Nodes are immutable and compare by structure: the position in the source text (`span`) does not count.
-`str(node)` is its text, on one line.
+Nodes are immutable and compare by structure, ignoring the position in the source text (`span`). `str(node)` is its
+text, on one line.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def verify(
         style: the style of the image, which decides `(IsStyle '…')`.
 
     Raises:
-        FormulaError: if a variable is unbound, or the scene cannot decide an atom; never a silent False.
+        FormulaError: if a variable is unbound, or the scene cannot decide an atom.
         TooHardError: if so many variables are linked that it takes too many steps to decide (a FormulaError with a
             problem of the kind `size`).
     """
@@ -122,7 +122,7 @@ class AnalyzedFormula:
             raise FormulaError(self._problems(scene, style))
 
     def _doubtful_in(self, world: World) -> Sequence[Atom]:
-        """Return a sample atom for each shape that some world of this type may be unable to decide."""
+        """Return one example atom of each form that may be undecidable in some world of this type."""
         kind = type(world)
         doubtful = self._doubtful.get(kind)
         if doubtful is None:

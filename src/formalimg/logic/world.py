@@ -1,8 +1,8 @@
 """Protocol for worlds, the finite structures in which formulas are evaluated, and relational algebra on bit sets.
 
 A table over the variables (v1, …, vm) maps the values of all but the last variable to the bit set of values of the last
-one; a table over no variables has the row `()` if it holds. All work is counted in steps, so that a hard formula ends
-the same way on every machine.
+one; a table over no variables has the row `()` if it holds. All work is counted in steps, so that a hard formula gives
+the same result on every machine.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 class World(Protocol):
     """A finite set of objects, numbered from 0, on which atoms can be evaluated.
 
-    Sets of objects are bit sets: bit i of an int stands for object i. Answering with whole sets, not object by object,
-    is what lets formulas be decided without trying assignments.
+    Sets of objects are bit sets: bit i of an int stands for object i. Because queries return whole sets, formulas can
+    be decided without trying assignments.
 
-    A world may also have a method `pairs(predicate)`, which returns where a predicate of two variables holds as one
-    boolean array, by first and second object, or None if it cannot: that is faster where all pairs are needed. And a
-    static method `grouped(worlds)`, which returns a `WorldGroup` that says the same of several worlds at once, or None.
-    With a static method `always_decides(atom)`, atoms that no such world objects to are not asked about in each.
+    A world may also have a method `pairs(predicate)`, which returns the truth table of a binary predicate as a boolean
+    array, by first and second object, or None if it cannot; this is faster if all pairs are needed. A static method
+    `grouped(worlds)` may return a `WorldGroup` with the tables of several worlds, or None. A static method
+    `always_decides(atom)` may identify atoms that every such world can decide.
     """
 
     def __len__(self) -> int:

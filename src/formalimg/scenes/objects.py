@@ -2,8 +2,7 @@
 
 The format is `{"objects": [{"label", "color", "box_2d": [xmin, ymin, xmax, ymax]}]}`. Optional keys extend it to
 annotated natural scenes: `material`, `shape` and `state` on an object, and `"relations": [["On", 0, 1], …]` beside the
-objects. Nothing is repaired silently: a scene that cannot be read exactly is an error that lists everything that is
-wrong with it.
+objects. Nothing is repaired silently: a scene that is not entirely valid raises an error that lists every problem.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Geometric rules that define the predicates for position, alignment and size.
 
-Each rule is a strict comparison of measures, so that verifying, explaining and solving use the same definition. The
-numbers are those of the published evaluator (paper, appendix A.4). A `Reading` says how clearly the rules hold: as the
-evaluator decides them, by a margin, or as a person reads the words of an instruction.
+Each rule is a strict comparison of measures, so that verification, explanations and solver use the same definition. The
+numbers are those of the published evaluator (paper, appendix A.4). A `Reading` states how clearly the rules must hold:
+as the evaluator decides them, by a margin, or as a person reads the words of an instruction.
 """
 
 from __future__ import annotations

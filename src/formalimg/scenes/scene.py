@@ -45,9 +45,9 @@ _SIGNATURES: dict[str, tuple[type, ...]] = {
 class Scene:
     """Objects on a 1000 × 1000 canvas.
 
-    Geometry is decided from boxes, attributes from what each object records. Relations that boxes cannot decide (`On`,
-    `In`, `Holding`, `NextTo`) are decided from `relations`: None means that nobody looked, and then a formula that uses
-    one is an error, not a failure.
+    Geometry is decided from boxes, and attributes from the words recorded for each object. Relations that boxes cannot
+    decide (`On`, `In`, `Holding`, `NextTo`) are decided from `relations`: None means that these are unknown, so that a
+    formula that uses one raises an error instead of failing.
     """
 
     objects: tuple[SceneObject, ...]

@@ -1,6 +1,6 @@
 """Evaluate predicates for a group of scenes as boolean arrays.
 
-The same as `Scene.having` and `Scene.pairs` of each scene. Arrays are as wide as the largest scene needs.
+The results equal those of `Scene.having` and `Scene.pairs` for each scene. Arrays have the size of the largest scene.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SceneGroup:
     def sets(self, atoms: Collection[tuple[str, str | None]]) -> NDArray[np.bool] | None:
         """Return the truth tables of unary predicates, by scene, atom and object.
 
-        None if each scene has to be asked: for attributes other than colours, or if arrays would round the numbers.
+        None if each scene must be queried itself: for attributes other than colours, or if arrays would round numbers.
         """
         predicates = {predicate for predicate, _ in atoms}
         if not predicates.issubset(("Is", *_COLOR_PREDICATES, *UNARY_RULES)) or not self._measures.are_exact:

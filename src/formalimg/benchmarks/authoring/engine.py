@@ -70,8 +70,8 @@ def author_suite(
 ) -> AuthoringResult:
     """Write items with a chat model, accepting only those that pass every check.
 
-    Everything heard is kept in the folder at once. If the program ends before its time, the same call goes on where
-    it was; the same seed and the same answers give the same items.
+    Every answer is stored in the folder at once, so the same call resumes an interrupted run. The same seed and answers
+    always give the same items.
     """
     if budget is not None and not budget >= 0:
         raise FormalimgError(f"invalid budget {budget}: give 0 or more US dollars")
@@ -96,7 +96,7 @@ def _require_own_items(folder: Path) -> None:
 def _list_settings(
     plan: AuthoringPlan, task: AuthoringTask, writer: ChatModel, checker: ChatModel
 ) -> dict[str, object]:
-    """Return all settings that shape the items, except the number of attempts, which may be raised on resume."""
+    """Return all settings that affect the items, except the number of attempts, which may be raised on resume."""
     return {
         "rules": VERSION,
         "suite": plan.suite,
@@ -122,7 +122,7 @@ class _AuthoringRun:
     on_progress: Callable[[int], None]
 
     async def to_the_end(self) -> AuthoringState:
-        """Run rounds until every slot is settled or answers stop arriving."""
+        """Run rounds until every slot is settled, no more answers arrive, or the budget is exhausted."""
         concurrency = self.writer.concurrency
         writer = LimitedChatModel(self.writer, asyncio.Semaphore(concurrency))
         parts: dict[Part, LimitedChatModel] = {"writer": writer, "checker": writer}

@@ -1,8 +1,8 @@
-"""Outcomes of attempts (items, rejections with their reasons, and cost), and the items accepted out of them.
+"""Outcomes of attempts (items, rejections with their reasons, and cost), and the items accepted from them.
 
-All open items are attempted once, and only then compared with each other, in the order of their ids; what is rejected
-is attempted again in the next round. So it does not matter which answer comes first, or whether somebody pulled the
-plug in between: the same answers give the same items.
+In each round, every open item is attempted once; only then are they compared with each other, in the order of their
+ids. Rejected items are attempted again in the next round. The result therefore depends neither on the order in which
+answers arrive nor on interruptions: the same answers give the same items.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ class Similarity(NamedTuple):
 
 
 class AcceptedItems:
-    """The shelf of accepted items, which detects duplicates."""
+    """The accepted items (the shelf), with detection of duplicates."""
 
     def __init__(self, likeness: Similarity) -> None:
         self.items: dict[int, Item[Any]] = {}

@@ -154,7 +154,7 @@ class AuthoringTask(ABC):
     @property
     @abstractmethod
     def shapes(self) -> Mapping[str, object]:
-        """The settings that shape the items, except levels, counts and seed."""
+        """The settings that affect the items, except levels, counts and seed."""
 
     async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems) -> AttemptOutcome:
         """Run one attempt."""
@@ -173,7 +173,7 @@ class AuthoringTask(ABC):
     ) -> Item[Any]:
         """Return the item of an attempt and add details to the notes, or raise `RejectedError`.
 
-        The shelf is only looked at, so that hopeless answers cost no second question.
+        The shelf is only read: an answer that duplicates an item on it is rejected before the checker is asked.
         """
         raise NotImplementedError
 

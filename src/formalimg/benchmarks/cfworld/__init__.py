@@ -1,4 +1,4 @@
-"""CF-World: the same scene under a law of nature and under its opposite, the outcome stated or left to be deduced.
+"""CF-World: a scene under a law of nature or under the opposite law, whose outcome is stated or must be deduced.
 
 In the order of the paper: `spec`, `items` and `group_checks` (groups of three prompts, weighted questions), `published`
 and `published_records` (the authors' files), `judge` and `published_judge`, `scores` and `run_scores` (the gate, prior

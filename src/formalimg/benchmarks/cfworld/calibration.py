@@ -1,4 +1,4 @@
-"""Calibration of CF-World's gate: thresholds of the score against human labels (appendix B of the paper)."""
+"""Calibration of CF-World's gate by comparing score thresholds with human labels (appendix B of the paper)."""
 
 from __future__ import annotations
 

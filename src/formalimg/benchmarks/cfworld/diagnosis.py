@@ -48,7 +48,7 @@ class ContrastSide(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """The score difference between two kinds of images, over the groups with scores of both kinds."""
+    """The score difference between two kinds of images, over the groups that have scores for both kinds."""
 
     first: ContrastSide
     second: ContrastSide
@@ -101,7 +101,7 @@ def diagnose(
     resamples: int = 2000,
     seed: int = 0,
 ) -> list[Diagnosis]:
-    """Run the probes of CF-World on one or more models, in the order in which they first come.
+    """Diagnose one or more models by the probes of CF-World, in the order in which they first appear in `runs`.
 
     Args:
         runs: runs of cf-world, cf-world-rules, cf-world-attributes and cf-world-denominalised, of each model no more

@@ -1,8 +1,8 @@
 """Export a run of CF-World or of a probe in the layout of its published scorers: images, score files, summaries.
 
-A run is written for the scorer of its judge's family; `export --judge` chooses the judge. Sums are those of the
-published code: each question has its full weight, and a factual image without a score closes the gate of its group. So
-the published summary scripts find in these files the means that stand beside them.
+A run is written in the layout of the scorer for its judge's model family; `export --judge` selects the judge. Scores
+are summed as in the published code: each question has its full weight, and a factual image without a score closes the
+gate of its group. The published summary scripts therefore compute the same means as the exported summaries.
 """
 
 from __future__ import annotations
@@ -100,10 +100,10 @@ _PROBES: Mapping[str, LayoutName] = {
 def export_cfworld(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
     """Write a run of CF-World or one of its probes in the layout of its published scorer.
 
-    Scores of L2 and L3 are those after the gate, as the published files have them; what the judge gave is beside each,
-    as `judge_score`. An image without a verdict is in no score file: it is listed with its reason in `unscored.json`,
-    which is ours, as are `metadata.jsonl` and the ids of items that were not published. Further samples have score
-    folders of their own: `gemini-<name>_1` and so on.
+    As in the published files, L2 and L3 have their scores after the gate; the judge's own score is beside each as
+    `judge_score`. An image without a verdict is in no score file, but is listed with its reason in `unscored.json`. The
+    published layout does not include this file, `metadata.jsonl`, or ids of unpublished items. Further samples have
+    their own score folders, `gemini-<name>_1` and so on.
     """
     require_model_name(name)
     kind = _layout_name(run.manifest.suite, run.manifest.judge)

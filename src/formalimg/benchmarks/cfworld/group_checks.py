@@ -1,7 +1,7 @@
 """Checks of a group's texts: is it well formed, safe, visual, deducible and not a duplicate?
 
-The four demands of the paper are that a prompt is visually unambiguous, needs deduction, is safe, and is valid. Whether
-a deduction is right takes a person; what is checked here is what goes wrong most often.
+The paper requires that a prompt is visually unambiguous, needs deduction, is safe, and is valid. Only a person can
+judge whether a deduction is right; these checks find the most frequent mistakes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def check_group(group: CounterfactualGroup, before: Sequence[CounterfactualGroup
 def find_comparison(text: str) -> str | None:
     """Return the phrase that makes a comparison in a text, such as "like" or "as tall as"; None if there is none.
 
-    A comparison brings in the name of another object, and with it how that object usually looks.
+    A comparison names another object, and thereby suggests the usual appearance of that object.
     """
     match = _COMPARISON.search(text)
     return None if match is None else match[0]

@@ -173,7 +173,7 @@ def _field_tags(group: CounterfactualGroup) -> tuple[str, ...]:
 
 
 def rule_items(version: str = "") -> list[Item[CounterfactualSpec]]:
-    """Return the items of the rule probe: drawings decided by the rule as it is (level 1) or changed (level 2)."""
+    """Return the items of the rule probe: drawings under the actual rule (level 1) or the changed rule (level 2)."""
     return [
         Item(
             CF_WORLD_RULES,

@@ -1,6 +1,6 @@
 """The score judge: asks a chat model for a score from 0 to 1 on each weighted question about an image.
 
-Personas (`personas.toml`) say how severely a family of models is asked to judge, and by which prompts.
+A persona (`personas.toml`) defines how strictly a family of models is asked to judge, and with which prompts.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ _DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")  # A number in quotes, with nothing 
 
 
 def parse_score(value: object) -> float | None:
-    """Return the score in an answer, a number from 0 to 1, possibly in quotes; None for all else, such as `50%`."""
+    """Return the score in an answer, a number from 0 to 1, possibly in quotes; None for anything else, like `50%`."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):

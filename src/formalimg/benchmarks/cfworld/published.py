@@ -2,8 +2,8 @@
 
 The repository has `prompt` (groups, one file for each field), `eval_questions` (questions, under the same names) and
 `prompt_ablation` (the probes: `rule_decouple.json`, `attribute_decouple.json` and `de-norm/<field>.json`). The files
-have irregularities. Each is repaired by a rule and reported, or tagged with what is odd (see `odd_records`); nothing is
-dropped, what cannot be scored is kept and named, and only a file that is no list of records is an error.
+have irregularities. Each is either repaired by a rule and reported, or tagged (see `odd_records`). No record is
+dropped: those that cannot be scored are kept and reported. Only a file that is not a list of records is an error.
 """
 
 from __future__ import annotations

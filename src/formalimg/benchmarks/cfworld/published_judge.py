@@ -1,7 +1,7 @@
 """A chat model as judge under the published protocol of CF-World, with scores on weighted questions.
 
-What the published scorers take for an answer is taken for one here, and what makes them ask again is a `ValueError`
-here. Everything takes linear time, whatever the text.
+An answer is accepted if the published scorers accept it, and raises `ValueError` where they would ask again. Parsing
+takes linear time for any text.
 """
 
 from __future__ import annotations
@@ -161,9 +161,9 @@ def _parse_object(text: str, family: ScoreFamily) -> Mapping[str, Any]:
 class PublishedScoreJudge(PublishedJudge):
     """The published judge of CF-World: asks all questions in one request, and expects a score for each.
 
-    Pairs of objects are asked about by name, for one score. For Gemini the text comes first, and the image is sent as
-    JPEG with at most 1024 pixels a side; for Qwen the image comes first, as it is. A question that the answer leaves
-    out has a 0, as published. The evidence is that of `ScoreJudge`.
+    Pairs of objects are judged by name, with a single score. For Gemini the text comes first, and the image is sent as
+    JPEG with at most 1024 pixels per side; for Qwen the unchanged image comes first. As in the published code, a
+    question that the answer omits scores 0. The evidence is that of `ScoreJudge`.
     """
 
     prompt_folder = Path(__file__).parent / "prompts" / "published"

@@ -1,7 +1,7 @@
 """Published files of CF-World: fields of knowledge, records with their irregularities, and writing groups.
 
-Known irregularities are repaired and reported. Of an odd record, as much is read as can be (see `odd_records` for the
-tags); only what is no JSON object at all is skipped. A file that is no list of records is an error.
+Known irregularities are repaired and reported. An odd record is read as far as possible (see `odd_records` for the
+tags); it is skipped only if it is not a JSON object. A file that is not a list of records is an error.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class DataRepair(NamedTuple):
 
 
 def format_repairs(repairs: Iterable[DataRepair]) -> list[str]:
-    """Return repairs as lines of text: the number of each kind with its locations, but for items without questions."""
+    """Return repairs as lines of text: the number of each kind and its locations, omitting items without questions."""
     by_reason: dict[RepairReason, list[DataRepair]] = {reason: [] for reason in get_args(RepairReason)}
     for repair in repairs:
         by_reason[repair.reason].append(repair)
@@ -289,8 +289,8 @@ _Levels: TypeAlias = dict[int, Item[CounterfactualSpec]]
 def write_published_groups(items: Iterable[Item[CounterfactualSpec]], folder: str | Path) -> None:
     """Write groups in the authors' format: `prompt/<field>.json` and `eval_questions/<field>_gemini.json`.
 
-    All files appear or none. Groups with published ids keep their numbers; other groups are numbered from 0, field by
-    field, in the order they come in. Versions have no place in this form.
+    Either all files are written or none. Groups with published ids keep their numbers; other groups are numbered from 0
+    within each field, in input order. The format cannot store versions.
     """
     fields: dict[FieldPath, dict[str, _Levels]] = {}
     for item in items:

@@ -1,9 +1,9 @@
 """Results of the published scripts of CF-World: folders of images and files of scores.
 
 A score file, `<field>_gemini_scores.json` or `<field>_gemini_qwen235b.json`, has a record for each question about each
-image. The published scorers write a 0 for whatever they could not score: a missing image, an answer that never came or
-cannot be read, an image that was not judged because its group failed at L1. Here these are unscored, with the reason.
-Images are `<tree>/<id>_<level>.png`, or in the folders of the probes.
+image. The published scorers write a 0 for everything that they could not score: a missing image, a missing or
+unreadable answer, or an image that was not judged because its group failed at L1. Here these are unscored, with the
+reason. Images are `<tree>/<id>_<level>.png`, or in the folders of the probes.
 """
 
 from __future__ import annotations

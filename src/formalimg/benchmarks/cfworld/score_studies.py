@@ -91,8 +91,8 @@ def study_human_scores(
 ) -> HumanScoreStudy:
     """Compare the scores of raters with those of the runs' judge.
 
-    The scores of several raters for one question are averaged; the questions of an image are then summed up as the
-    judge's are, before any gate. An image with a question that has no human score has no sum.
+    The scores of several raters for one question are averaged; the scores of an image's questions are then combined in
+    the same way as the judge's, before any gate. An image has no combined score if a question has no human score.
     """
     judge = one_judge(runs)
     suites = sorted({run.manifest.suite for run in runs})

@@ -69,9 +69,9 @@ class ScoreSummary(NamedTuple):
 def weighted_score(answers: Iterable[tuple[str, float, float]], profile: Profile = "paper") -> float | None:
     """Return the weighted score of an image, from 0 to 1; None if nothing was asked.
 
-    The paper has one score for each dimension, so several questions of one dimension share its weight. The published
-    code gives each question the full weight: with three questions about logic, the assessment point counts for 36 %
-    instead of 58 %.
+    In the paper each dimension has one score, so questions of the same dimension share its weight. The published code
+    gives each question the full weight: with three questions about logic, the assessment point counts 36 % instead of
+    58 %.
 
     Args:
         answers: dimension, weight and score, from 0 to 1, of each question.
@@ -121,7 +121,7 @@ def apply_gate(
 ) -> list[ScoreObservation]:
     """Set scores above level 1 to 0 if the group's level-1 image scores below the threshold.
 
-    An image without a score stays without one, whatever its gate; so does one whose gate is unknown.
+    An image without a score stays without one, and an image whose gate is unknown loses its score.
     """
     images = list(observations)
     gated: dict[GateState, float | None] = {"closed": 0.0, "unknown": None, "not in the run": None}
@@ -136,7 +136,7 @@ def gate_states(
 ) -> list[GateState]:
     """Return the gate of each image; `open` for images of level 1.
 
-    Sample n of level 1 is the gate of sample n above it; where level 1 has fewer samples, its sample 0 is. A score
+    Sample n of level 1 is the gate for sample n of the higher levels, or sample 0 if level 1 has fewer samples. A score
     equal to the threshold opens the gate.
     """
     if not 0 <= threshold <= 1:
@@ -175,7 +175,7 @@ def gate_states(
 def prior_resistance(l1: float | None, l2: float | None) -> float | None:
     """Return the Prior Resistance Rate for two mean scores: L2 / √L1.
 
-    None where a mean is missing, or L1 is 0 and there was nothing to resist.
+    None if a mean is missing or L1 is 0.
     """
     if l1 is None or l2 is None:
         return None
@@ -342,7 +342,7 @@ class _ResampledMeans:
     def ratio_interval(self, before: int, after: int, value: float, min_before: float) -> Interval | None:
         """Return the interval of one level's mean over the root of another level's.
 
-        None if it is unbounded, or where a level has fewer than five groups: a resampled root says too little then.
+        None if it is unbounded, or if a level has fewer than five groups, too few to resample a root.
         """
         import numpy as np
 

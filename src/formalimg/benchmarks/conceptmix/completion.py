@@ -1,7 +1,7 @@
 """Completion of a binding without a chat model: objects for open relations (ConceptMix, section 2.3, step 2).
 
-The objects that were drawn are used first. A plain reference object is added only for a relation that no two of them
-can be in without a conflict or doubt, and for a size when nothing of the usual size is there to compare with.
+The sampled objects are used first. A plain reference object is added only if a relation between any two of them would
+cause a conflict or doubt, or if a size has no object of usual size for comparison.
 """
 
 from __future__ import annotations

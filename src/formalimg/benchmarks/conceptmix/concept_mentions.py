@@ -207,7 +207,7 @@ def parse_prompt(text: str, requested: Iterable[Concept], optional: Iterable[Con
     Args:
         text: the text.
         requested: the concepts it should mention.
-        optional: concepts it may mention too; what can mean a requested concept is taken for it.
+        optional: concepts it may mention too; an ambiguous word is read as a requested concept where possible.
     """
     tokens = split_tokens(text)
     phrases = list(find_phrases(tokens, build_phrasebook(set(requested), set(optional))))

@@ -1,7 +1,7 @@
 """Conflicts, which make a binding impossible to depict, and doubts, on which viewers would disagree.
 
-Containment assumes nothing that is not stated. A bee that is inside a cup and inside a house is fine, as the cup can be
-in the house; a bee inside two houses is not.
+Containers may be inside each other even if this is not stated. A bee inside a cup and inside a house is possible, as
+the cup can be in the house; a bee inside two houses is not.
 """
 
 from __future__ import annotations
@@ -224,8 +224,8 @@ class SceneObjects(NamedTuple):
 def count_problems(placed: Sequence[BoundRelation], scene: SceneObjects) -> int:
     """Count conflicts, and relations that are uninformative, far-fetched or doubtful to viewers.
 
-    A relation has no information if it puts an object outside of what it could not be inside of anyway, or if both
-    objects were only added.
+    A relation is uninformative if it puts an object outside of another that could not contain it anyway, or if both
+    objects were added by the completion.
     """
     objects, drawn = scene
     within = containers_of(placed)
@@ -248,7 +248,7 @@ def count_problems(placed: Sequence[BoundRelation], scene: SceneObjects) -> int:
 
 
 def _count_loops(placed: Sequence[BoundRelation]) -> int:
-    """Count axis relations between objects that earlier relations already connect, which follow or look contrived."""
+    """Count axis relations between objects that earlier relations already connect; they are implied or contrived."""
     groups: list[set[int]] = []
     loops = 0
     for name, first, second in placed:
@@ -271,11 +271,11 @@ def _count_relations_across(placed: Sequence[BoundRelation], within: Containers)
 
 
 def _count_stack_doubts(placed: Sequence[BoundRelation]) -> int:
-    """Count relations made doubtful by an object that rests on, or hovers above, another object.
+    """Count relations that become doubtful because an object rests on, or hovers above, another object.
 
-    What rests on a bridge is where the bridge is, so that nothing else should have a relation to both. It rests on
-    nothing else, hovers above nothing else, and like what hovers it is plainly outside of everything. And a box that
-    hovers is no place for others to be in or out of.
+    An object on a bridge is where the bridge is, so no third object should have a relation to both. It should not rest
+    on or hover above anything else, and like a hovering object it is obviously outside of everything. Nothing else
+    should be inside or outside of a hovering container.
     """
     stacks = {
         (first, second) if name == "top" else (second, first) for name, first, second in placed if name in _TOUCHING

@@ -79,8 +79,8 @@ class _ExportedImage(NamedTuple):
 def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
     """Export a ConceptMix run to `<folder>/<name>/<k>/…`, with scores in `<folder>/all_ind_scores/`.
 
-    Beside the scores, `<name>_unscored.json` lists images that the layout has no place for, and `<name>_p_yes.json` has
-    P(yes) of each question, where the judge's server gave it.
+    Next to the scores, `<name>_unscored.json` lists images that the layout cannot represent, and `<name>_p_yes.json`
+    has P(yes) for each question if the judge's server returned it.
     """
     if suite(run.manifest.suite).form.SPEC is not ConceptSpec:
         names = ", ".join(other for other in suite_names() if suite(other).form.SPEC is ConceptSpec)

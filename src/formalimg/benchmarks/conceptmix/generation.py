@@ -33,7 +33,7 @@ _WORDINGS = 5  # Wordings that are tried before other concepts are drawn
 def content_key(spec: ConceptSpec) -> Hashable:
     """Return a key that is equal for two specs exactly if they are duplicates, by their concepts and objects.
 
-    Added objects count where a relation names them, since a cat on a table is not a cat on a chair.
+    Added objects are part of the key if a relation names them: a cat on a table differs from a cat on a chair.
     """
     concepts = tuple(sorted(requested.concept for requested in spec.concepts))
     binding = spec.binding

@@ -1,6 +1,6 @@
 """Folder layout of ConceptMix: `<model>/<k>/<index><first 50 characters of the prompt>.png`, next to a `result.json`.
 
-Names are read by the prompts of the wanted items, and by the index in published ids such as `k1-070`.
+File names are matched to the requested items by prompt, and by the index in published ids such as `k1-070`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def has_image_layout(folder: FolderListing) -> bool:
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
     """Yield the candidate files in a folder with ConceptMix's layout, by result.json or else by their names.
 
-    Only the last part of a path in result.json counts, and records may be repeated: the scripts append to it.
+    Only the last part of a path in result.json is used. Records may be repeated: the scripts append to the file.
     """
     results = [file for file in folder.files if file.rpartition("/")[2] == _RESULTS]
     entries = list({entry[1:]: entry for file in results for entry in _read_entries(folder, file)}.values())
@@ -130,7 +130,7 @@ def _items_of_names(
 ) -> Mapping[tuple[str, int], str]:
     """Map level and index to an item, for the images of one prompt.
 
-    Published items have their index in their ids. Others are counted: as many names as items are in the same order.
+    Published items have their index in their ids. Others are matched to the names in order, if their numbers agree.
     """
     published = {name[:2]: item for name in listed if (item := names.published(name)) in items and item is not None}
     remaining = [item for item in items if item not in published.values()]

@@ -141,7 +141,7 @@ def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
 
 
 def judge_drawn(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
-    """Return the verdict on a drawn scene; people may not agree on the questions under `unclear` in its evidence."""
+    """Return the verdict on a drawn scene; `unclear` in its evidence lists questions on which people may disagree."""
     spec = item.spec
     if not isinstance(spec, ConceptSpec) or not spec.concepts:
         return Unscored("not understood", f"item {item.id} of {item.suite} has no questions")

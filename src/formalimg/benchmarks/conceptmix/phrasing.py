@@ -35,7 +35,7 @@ class PlacedRelation:
 
     @property
     def is_short(self) -> bool:
-        """Whether this is a built-in relation whose phrase has no aside."""
+        """Whether this is a built-in relation whose phrase has no explanation added."""
         entry = lexicon_entry("spatial", self.name)
         return "phrase" in entry and "aside" not in entry
 

@@ -1,16 +1,16 @@
 """World knowledge about objects: size, containment, spatial order along three axes, and plausibility of relations.
 
-Of an object that is not in `things.toml`, such as one of a user's own pool, nothing is ruled out: it can have any shape
-and size and hold anything. But whatever a gizmo is, it is not inside a fork.
+An object that is not in `things.toml`, such as one of a user's own pool, can have any shape and size and contain
+anything. It still cannot be inside a known object that contains nothing, such as a fork.
 
-Spatial order uses only what every reading of a relation has in common. An object has a middle, and in height also a
-foot and a head. What is left of something has its middle farther left; what is above something has all three higher
-up; what is on top of something has its foot and its middle higher up, while the head of an elephant may well rise above
-the man on its back. What is inside has its foot and its head between those of its container. All of these are strict,
-so relations contradict each other exactly if they form a cycle.
+Spatial order uses only what all readings of a relation have in common. An object has a middle, and vertically also a
+foot and a head. An object to the left of another has its middle farther left. An object above another has all three
+higher up; an object on top of another has its foot and middle higher up, but not necessarily its head, as with a man on
+the back of an elephant. An object inside another has its foot and head between those of its container. All of these
+orders are strict, so relations contradict each other exactly if they form a cycle.
 
-Implausible is not wrong: the score decides which pair of objects a relation goes to when there is a choice. 0 is what
-one expects to see; at `FAR_FETCHED` another object is added rather than have it so.
+Implausible relations are not errors: the score only decides which pair of objects gets a relation when there is a
+choice. A relation with score 0 is to be expected; from `FAR_FETCHED` on, another object is added instead.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Check of a prompt against its concepts, reporting missing and extra concepts.
 
-Negation and vagueness count as not stated, and so does what the reader cannot decide: another prompt is easily drawn,
-and a wrong one would make every verdict wrong.
+Negated, vague and ambiguous concepts count as not stated, because another prompt is easily sampled, whereas a wrong one
+would make every verdict wrong.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `300_sentences_k=3.json` is a list of records with `index` (from 1), `sentence`, `categories`, `skills` (the concepts)
 and `question` (a list of lines); `300_refined_config_k=3.json` holds the bindings under the same indexes. The number in
-front is only part of the name. A chat model wrote them, unchecked: a record that is odd is read as well, and tagged.
+front is only part of the name. The records are unchecked output of a chat model; odd records are read and tagged.
 
 `<model>_k=<k>_score.json` is a list of records with `image_path`, `questions` and `scores`, and a last one with
 `proportion_all_correct` and `average_score_per_image`. The published code leaves out a question without an answer, and
@@ -264,7 +264,7 @@ def read_scores(path: str | Path) -> list[ScoredImage]:
 def format_scores(images: Iterable[ScoredImage]) -> str:
     """Return the text of a score file for fully scored images, with the totals of the published code.
 
-    Its `average_score_per_image` is the share of all questions that have a yes, and no mean over images.
+    Despite its name, `average_score_per_image` is the share of all questions answered with yes, not a mean over images.
     """
     listed = list(images)
     passed = [image.passed for image in listed]

@@ -1,6 +1,6 @@
 """Sampling of ConceptMix concepts (section 2.3): drawing and binding k concepts, and counting combinations.
 
-All orders of categories that keep the rules are equally likely. They are counted, so that no draw is rejected.
+All orders of categories that obey the rules are equally likely. They are counted in advance, so no draw is rejected.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def category_distribution(
 ) -> Mapping[int, Fraction]:
     """Return the probability distribution of the number of concepts of a category in `draw_concepts`.
 
-    Such as 9/16, 6/16 and 1/16 for 1, 2 and 3 objects with k = 2; chances of 0 are left out.
+    For example, 9/16, 6/16 and 1/16 for 1, 2 and 3 objects with k = 2. Numbers with probability 0 are omitted.
     """
     rules = sampling_rules(k, pools, profile, only)
     weights = rules.object_weights()
@@ -143,7 +143,7 @@ def draw_concepts(
 ) -> tuple[Concept, ...]:
     """Draw an object and k more concepts, each an object with a chance of 1/4, within the rules of the profile.
 
-    Where some number of objects admits no draw at all, the others share its chance in proportion to their own.
+    If a number of objects admits no draw at all, its probability is distributed proportionally among the others.
     """
     rules = sampling_rules(k, pools, profile, only)
     objects = _draw_number(rules.object_weights(), rng)
@@ -210,7 +210,7 @@ def count_bindings(k: int, pools: Pools, *, profile: PoolProfile = "paper", only
 def max_items(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
     """Return an upper bound on the number of different items, counting those that are rejected as conflicts.
 
-    Each relation goes to two of the objects, or to one of them and one of the plain objects that completion adds.
+    Each relation is between two of the sampled objects, or between one of them and an added reference object.
     """
     from formalimg.benchmarks.conceptmix.plausibility import reference_objects  # here: counting alone does without
 

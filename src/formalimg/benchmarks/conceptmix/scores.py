@@ -45,7 +45,7 @@ class MarkedImage(NamedTuple):
 
     @property
     def one_more(self) -> ConceptAnswer | None:
-        """The added concept at k = 1: the first concept that is not an object, or else the second object."""
+        """The added concept at k = 1: the first concept that is not an object; if there is none, the second object."""
         non_objects = [answer for answer in self.answers if answer.category != "object"]
         return next(iter(non_objects or self.answers[1:]), None)
 

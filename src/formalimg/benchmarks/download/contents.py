@@ -1,7 +1,7 @@
-"""Data files of folders and archives, read within limits: nothing is unpacked by name, and no link is followed.
+"""Data files of folders and archives, read within limits: nothing is unpacked to disk, and no link is followed.
 
-An archive may come from anyone. Names, kinds, sizes and numbers of members are checked before anything is kept, and
-sizes again while reading, since an archive may lie about itself.
+An archive may be malicious. The names, types, sizes and number of its members are checked before anything is kept, and
+sizes are checked again while reading, since the declared ones may be false.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def digest(contents: Mapping[str, bytes]) -> str:
 class FileCollector:
     """Collects the data files of a source, within its limits.
 
-    Files are kept by top folder, because GitHub packs them below one; the only folder with data is the result.
+    Files are grouped by top folder, because GitHub packs them below one; only one folder may contain data.
     """
 
     def __init__(self, source: BenchmarkSource) -> None:
@@ -235,7 +235,7 @@ def _read_zip(path: Path, collector: FileCollector) -> str:
 
 
 class _LimitedGzip(gzip.GzipFile):
-    """A .gz file that raises an error where it unpacks to far more than data."""
+    """A .gz file that raises an error if it unpacks to far more than the data limit."""
 
     unpacked = 0
 
@@ -247,7 +247,7 @@ class _LimitedGzip(gzip.GzipFile):
         return data
 
     def pieces(self, size: int) -> Iterator[bytes]:
-        """Yield this many bytes."""
+        """Yield the given number of bytes."""
         while size > 0:
             piece = self.read(min(size, _CHUNK))
             if not piece:
@@ -256,7 +256,7 @@ class _LimitedGzip(gzip.GzipFile):
             yield piece
 
     def skip(self, size: int) -> None:
-        """Leave this many bytes out."""
+        """Skip the given number of bytes."""
         for _ in self.pieces(size):
             pass
 
@@ -264,7 +264,7 @@ class _LimitedGzip(gzip.GzipFile):
 def _read_tar(path: Path, collector: FileCollector) -> str:
     """Collect the data files of a .tar.gz archive, and return the comment in its header.
 
-    Headers are read here, and not by `tarfile`, which recurses into those that describe each other.
+    Headers are parsed here rather than by `tarfile`, which recurses into headers that describe other headers.
     """
     comment = long_name = ""
     extensions = 0

@@ -191,7 +191,7 @@ def _build_note(pulled: PullResult) -> str:
 
 
 def note_text(facts: dict[str, str | int]) -> str:
-    """Return the source note as TOML, whose quotes differ from JSON's in one character."""
+    """Return the source note as TOML; its strings are JSON strings, except that one more character is escaped."""
     values = {key: json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f") for key, value in facts.items()}
     return _FIRST_LINE + "".join(f"{key} = {value}\n" for key, value in values.items())
 

@@ -1,6 +1,6 @@
 """Prompts of published scripts, extracted from the authors' source files on the user's machine and never shipped.
 
-`published_texts.toml` in the folder of a benchmark says in which file, function and variable each prompt stands.
+`published_texts.toml` in the folder of a benchmark lists the file, function and variable that contain each prompt.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """DrawBench as a table with one prompt and category per row, in CSV, TSV, JSON Lines or JSON.
 
-Columns are `prompt` or `Prompts`, `category` or `Category`, and `id` if there is one; else an item is named by its
-number in the table, from 1. Prompts of Colors, Counting and Positional are read as formulas, those of Text by their
-quotes; all others, and those that cannot be read so, are asked as one question.
+Columns are `prompt` or `Prompts`, `category` or `Category`, and optionally `id`; without it, an item's id is its row
+number, from 1. Prompts of Colors, Counting and Positional are parsed into formulas, and those of Text into their quoted
+strings; any other prompt, or one that cannot be parsed, becomes a single question.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Train/test splits without overlap in formulas, class pairs or relations.
 
-Items that have some of what is held out for the test and some of what is trained on can go to neither side.
+Items with both features that are held out for the test and features used in training are excluded.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ def split_items(
 ) -> TrainTestSplit:
     """Split a suite's items into train and test; the same items and seed give the same split.
 
-    Items with the same formula always stay together. Those that have nothing that could be held out, such as a single
-    class, go to either side by chance, with the same share in each level.
+    Items with the same formula always stay together. Items without any feature to hold out, such as those with a single
+    class, are assigned at random, with the same share in each level.
 
     Args:
         items: the items.
-        by: what train and test are to have not in common.
-        test_share: the share of the test in all items that are kept.
-        seed: another one gives another split.
+        by: what train and test must not have in common.
+        test_share: the share of the kept items that go to the test.
+        seed: selects among splits.
 
     Raises:
-        FormalimgError: if the items do not state what they are to be split by, or one side would be empty.
+        FormalimgError: if the items lack the property to split by, or one side would be empty.
     """
     if not 0 < test_share < 1:
         raise FormalimgError("the share of the test must be above 0 and below 1")
@@ -172,7 +172,7 @@ def _best_choice(groups: Sequence[_ItemGroup], names: Sequence[str], share: floa
 def _grow_choice(groups: Sequence[_ItemGroup], names: Sequence[str], share: float) -> frozenset[str]:
     """Return test features, grown greedily group by group until the test side has its share.
 
-    The next group is the one for whose features the training loses fewest others.
+    Each step adds the group whose features exclude the fewest other groups from training.
     """
     test_features = frozenset[str]()
     having = {name: sum(1 << index for index, group in enumerate(groups) if name in group.features) for name in names}
@@ -220,7 +220,7 @@ def trainer_files(split: TrainTestSplit, trainer: Trainer, style: StyleText = "n
 def task_metadata(item: Item[Any]) -> dict[str, Any]:
     """Return the metadata by which rewards score the images of an item.
 
-    A formula that boxes and colours decide is given itself: then it does not matter which items a server knows.
+    A formula that boxes and colours can decide is included itself, so that a server need not know the item.
     """
     benchmark = suite(item.suite)
     if isinstance(item.spec, FormulaSpec) and item.spec.unreadable is None and benchmark.is_grounded:

@@ -167,19 +167,19 @@ def export_suite(
 ) -> ExportedSuite:
     """Write a suite as `items.jsonl`, `README.md`, `DATASHEET.md`, `croissant.json` and `LICENSE.md`.
 
-    The same items and the same imprint give the same bytes.
+    The same items and publisher information give the same bytes.
 
     Args:
         name: the suite.
-        folder: where to write; it appears whole or not at all.
-        items: where the items lie, as for `load`; None for the default suite.
-        published: also write the folder `published`, in the form of the authors' own files.
-        imprint: what only the publisher knows.
+        folder: the folder to write; it is created complete or not at all.
+        items: the path of the items, as for `load`; None for the default suite.
+        published: whether to also write the folder `published`, in the format of the authors' own files.
+        imprint: information that only the publisher has.
 
     Raises:
         ItemsError: if the items cannot be read.
-        FormalimgError: if the folder already holds something, the licence is not known, or an item does not fit the
-            published form.
+        FormalimgError: if the folder is not empty, the licence is unknown, or an item does not fit the published
+            format.
     """
     path = None if items is None else Path(items)
     publisher = imprint or PublisherInfo()

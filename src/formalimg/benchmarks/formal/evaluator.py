@@ -1,8 +1,8 @@
 """Verdicts of the published FormalImg evaluator, computed on objects as a model wrote them.
 
-What sets them apart from verdicts on a `Scene`: labels and colours count as written, boxes may leave the canvas or have
-their corners swapped (then their area is 0), conjuncts are hoisted out of an `exists` that they do not speak of, and
-whatever the evaluator fails on, such as a box of three numbers, is a fail, if it gets that far.
+Unlike verdicts on a `Scene`, labels and colours count as written; boxes may leave the canvas or have swapped corners
+(their area is then 0); conjuncts are hoisted out of each `exists` whose variable they do not mention; and an object
+that crashes the evaluator, such as a box of three numbers, fails the image if the search reaches it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _TooManySteps(Exception):  # noqa: N818  # never leaves this module
 def judge_objects(formula: Formula, objects: object) -> Verdict | Unscored:
     """Return the verdict of the published evaluator on a formula.
 
-    Its evidence has the objects under `scene` if they make one, otherwise under `objects`, as they were written.
+    Its evidence has the objects under `scene` if they form a valid one, otherwise under `objects` as written.
     """
     if isinstance(objects, list) and len(objects) > MAX_OBJECTS:
         detail = f"{len(objects):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
@@ -98,7 +98,7 @@ def _as_written(evidence: Mapping[str, object], objects: object) -> dict[str, ob
 def hoist_conjuncts(formula: Formula) -> Formula:
     """Return the formula with conjuncts moved out of each `exists` whose variable they do not mention.
 
-    An `exists` over a conjunction that nowhere mentions its variable disappears, and with it the demand for an object.
+    An `exists` over a conjunction that never mentions its variable disappears, and no longer requires an object.
     """
     match formula:
         case Exists(variable, body):
@@ -120,7 +120,7 @@ def hoist_conjuncts(formula: Formula) -> Formula:
 def plain_scene(objects: object) -> Scene | None:
     """Return objects as a scene with unchanged labels, colours and boxes; None if any object is odd.
 
-    Odd is what the published evaluator may fail on, and a box with swapped corners.
+    An object is odd if the published evaluator may crash on it, or if the corners of its box are swapped.
     """
     if not isinstance(objects, list):
         return None

@@ -23,9 +23,9 @@ _NO_EXPLANATION = "the judge does not say why"
 def export_formalimg(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
     """Write a run of FormalImg as `<folder>/responses/<suite>/<name>/…`.
 
-    Images are `imgs/<id>.png`, byte by byte and with their own suffix; further images of an item are `<id>_1.png` and
-    so on. Refused ones leave `<id>.png.blocked`. Verdicts are `results/<id>.json`, and what a grounder found, or a chat
-    model planned, is `grounding/json/<id>.json`. Images without a verdict are listed in `unscored.json`, which is ours.
+    Images are copied to `imgs/<id>.png`, or with their own suffix; further images of an item are `<id>_1.png` and so
+    on. A refused image is `<id>.png.blocked`. Verdicts are `results/<id>.json`; the objects that a grounder found, or a
+    chat model planned, are `grounding/json/<id>.json`. Our `unscored.json` lists images without a verdict.
     """
     benchmark = suite(run.manifest.suite)
     if benchmark.form.SPEC is not FormulaSpec:

@@ -3,10 +3,10 @@
 Each file holds an object with the fields `prompt`, `dsl` (the formula), `cnf` (its lifted form), `k` (the level)
 and `object_classes`, in this order and indented by four.
 
-However odd the fields of an instance are, it is read: see `odd_records` for the tags. The published programs look at
-few of the fields: `prompt` is sent to the image model, `object_classes` says what to look for, the formula is judged,
-and tables are grouped by `k`. So the published `k` is the level and the published classes are looked for, also where
-the formula says otherwise.
+An instance is read however odd its fields are: see `odd_records` for the tags. The published programs use few of the
+fields: `prompt` is sent to the image model, `object_classes` are detected, the formula is judged, and tables are
+grouped by `k`. Therefore the published `k` is the level and the published classes are detected, even if the formula
+differs.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def instance_files(path: Path, suite: str) -> list[Path]:
 def write_published(items: Iterable[Item[FormulaSpec]], folder: str | Path) -> None:
     """Write items in the authors' format, as `<folder>/benchmarks/<suite>/<id>.json`.
 
-    A suite's files appear all at once or not at all. Witnesses, tags and version have no place in this form.
+    Either all files of a suite are written or none. The format cannot store witnesses, tags or versions.
     """
     by_suite: dict[str, list[Item[FormulaSpec]]] = {}
     for item in in_order(items):

@@ -103,7 +103,7 @@ def _object_in(text: str) -> str:
 class PublishedSceneJudge(PublishedJudge):
     """The published judge of Knolling: one request per class, and the published verdict on the objects as written.
 
-    The system message is the instruction, the user message the image alone. The evidence is that of `judge_objects`,
+    The system message is the instruction; the user message is the image alone. The evidence is that of `judge_objects`,
     with the `answers` to all requests and the model `served`.
     """
 
@@ -145,8 +145,8 @@ class PublishedSceneJudge(PublishedJudge):
 class PublishedClauseJudge(PublishedJudge):
     """The published judge of Natural: one request with prompt and lifted formula, decided by the model's verdict.
 
-    One user message, the text before the image. The evidence has the verdict (`fulfilled`), `answers`, `served`, and
-    any `unknown_clauses`, which the model says hold but which are none of the formula.
+    There is one user message, with the text before the image. The evidence has the verdict (`fulfilled`), `answers`,
+    `served`, and any `unknown_clauses`, which the model lists as satisfied although they are not in the formula.
     """
 
     prompt_folder = Path(__file__).parent / "prompts"

@@ -1,8 +1,8 @@
 """The specification of a FormalImg item, and its fields in item records.
 
-In `items.jsonl`, `dsl` is the formula. `style` follows if the formula does not demand it outright, and `witness` (a
-scene in the published grounding format) if there is one. Published items have `cnf`, where it is not what `to_prenex`
-makes of `dsl`; those that are odd (see `odd_records`) may have `object_classes` of their own, and a `dsl` that is no
+In `items.jsonl`, `dsl` is the formula. It is followed by `style`, unless the formula itself requires it, and by any
+`witness` (a scene in the published grounding format). Published items have `cnf` if it differs from the result of
+`to_prenex` for `dsl`; odd ones (see `odd_records`) may have their own `object_classes`, and a `dsl` that is not a
 formula.
 """
 

@@ -66,7 +66,7 @@ def changes_by_layout(suite: Benchmark, runs: Sequence[SeenRun], counting: HowCo
 def prompt_length_control(suite: Benchmark, runs: Sequence[SeenRun], counting: HowCounted) -> Table:
     """Return the table of pass rates at K 1 and 2 with ten objects, compared with those at K = 10.
 
-    The two are runs of their own, unless one run has both kinds of items: those of one model make one row.
+    The two rates come from separate runs unless one run has both kinds of items; each model has one row.
     """
     rows = []
     for run in runs:

@@ -129,7 +129,7 @@ def judge_grounding(
 ) -> Verdict | Unscored:
     """Return the verdict of a profile on the objects that a grounder found, with those of all others as evidence.
 
-    `named` says which colours the objects have, `decide` what each profile says of objects, confidences and image size.
+    `named` returns the objects with their colours; `decide` returns each profile's verdict.
     """
     if len(grounding.scene) > MAX_OBJECTS:
         detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
@@ -209,7 +209,7 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
 
 
 def judge_drawn(item: Item[object], drawn: DrawnScene, profile: str) -> Verdict | Unscored:
-    """Return the verdict on a drawn scene, without the parts that the rule did not reach, or why it has none."""
+    """Return the verdict on a drawn scene without the parts that the rule did not reach, or why there is none."""
     spec = item.spec
     if not isinstance(spec, ObjectSpec):
         return Unscored("not understood", f"item {item.id} of {item.suite} names no objects")

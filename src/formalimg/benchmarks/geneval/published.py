@@ -1,8 +1,8 @@
 """GenEval's published files: `evaluation_metadata.jsonl` and image folders.
 
 A line of metadata is a prompt with the objects that it asks for. The id of an item is the number of its line, from 0,
-as in the names of the image folders: `00000/samples/0000.png`, with the prompt in `00000/metadata.jsonl`. What is odd
-is tagged; a line is skipped only if it is no object, or has neither prompt nor objects.
+as in the names of the image folders: `00000/samples/0000.png`, with the prompt in `00000/metadata.jsonl`. Odd lines are
+tagged; a line is skipped only if it is not an object, or has neither prompt nor objects.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def official_verdict(
         metadata: a line of `evaluation_metadata.jsonl`.
         detections: by class, `{"box": [x0, y0, x1, y1], "score": 0.9, "color": "red"}` in pixels, in any order. A box
             without `score` is certain; one without `color` has none of the colours.
-        strict: whether to judge as flow_grpo does: a class has exactly the number of boxes that is asked for.
+        strict: whether to judge as flow_grpo does, requiring exactly the requested number of boxes of each class.
         threshold: the confidence that boxes must exceed.
         counting_threshold: the same for the tag `counting`.
 
@@ -82,8 +82,8 @@ def official_verdict(
 def relations_between(box: Sequence[float], target: Sequence[float]) -> tuple[str, ...]:
     """Return the directions of a box relative to a target: zero, one or two of `RELATIONS`.
 
-    The offset of the centres is shortened along each axis by a tenth of both widths (or heights); a relation holds if
-    what is left is more than half of the whole offset.
+    The offset of the centres is reduced along each axis by a tenth of both widths (or heights); a relation holds if the
+    reduced offset along its axis is more than half of the distance between the centres.
     """
     offsets, shortened = [], []
     for low in (0, 1):

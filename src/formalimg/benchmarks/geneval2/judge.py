@@ -70,7 +70,7 @@ def evidence_needed(question: GraphQuestion) -> DecidedBy:
 def question_formula(question: GraphQuestion) -> Formula | None:
     """Return a formula equivalent to the expected answer, or None if boxes cannot decide the question.
 
-    A number is exact. A colour or a position must hold for all things of the class, and there must be some.
+    Numbers are exact. A colour or a position must hold for every object of the class, and there must be one.
     """
     text = question.question
     if question.expected in COUNT_WORDS and (match := _HOW_MANY.fullmatch(text)):

@@ -1,7 +1,7 @@
 """The published file of GenEval 2: JSON Lines with `prompt`, `atom_count`, `vqa_list` and `skills`.
 
-Each pair of `vqa_list` is a question and the answer that is good: yes, or a number in words where it asks how many. The
-skill at the same place of `skills` is its category. An item is called by the number of its line, and its level is the
+Each pair in `vqa_list` is a question and its expected answer: yes, or a number in words for questions that ask how
+many. The entry at the same position in `skills` is its category. An item's id is its line number, and its level is the
 number of atoms. No question depends on another.
 """
 

@@ -1,7 +1,7 @@
 """Question graphs from third-party files, with one question or one item per record.
 
-Names of fields are forgiving (`FIELD_NAMES`), and so is everything else: what is odd is tagged, and only a record that
-has neither item nor prompt is skipped. The formats of published benchmarks are in `published.py`.
+Fields may have various names (`FIELD_NAMES`). Odd records are tagged, and a record with neither item nor prompt is
+skipped. The formats of published benchmarks are in `published.py`.
 """
 
 from __future__ import annotations

@@ -182,9 +182,9 @@ _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Return the items in a question file, or in a folder with one or with several of a format that comes in parts.
+    """Return the items in a question file, or in a folder with one file or with all parts of a multi-part format.
 
-    Of other files in a folder nobody knows which is meant, because their items may have the same ids.
+    Several files of any other format in a folder are ambiguous, because their items may have the same ids.
     """
     if path.is_dir():
         paths = sorted(file for file in path.iterdir() if file.suffix.lower() in _SUFFIXES and file.is_file())

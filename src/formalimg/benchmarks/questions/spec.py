@@ -1,6 +1,6 @@
 """Specs of question items, a question graph or the formula parsed from a prompt, and their fields in records.
 
-A question whose parent failed counts as failed: whether the cup is red is asked only of an image that shows a cup.
+A question whose parent failed counts as failed: whether the cup is red only matters if the image shows a cup.
 Benchmarks differ in what that means (`Zeroing`), so an item states its own rule.
 """
 

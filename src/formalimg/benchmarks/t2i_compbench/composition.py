@@ -1,13 +1,13 @@
 """Parsing of T2I-CompBench prompts into questions, and extraction of phrases, positions and counts from these.
 
-- Attributes (color, shape, texture): each noun phrase is a question of its own, `a green bench?`.
-- Spatial: `cat?` and `dog?`, and `cat on the left of dog?` behind them.
-- Numeracy: for each object `cup?`, and behind it `How many cups?` with the number that is expected.
+- Attributes (color, shape, texture): each noun phrase becomes a question, `a green bench?`.
+- Spatial: `cat?` and `dog?`, followed by `cat on the left of dog?`.
+- Numeracy: for each object `cup?`, followed by `How many cups?` with the expected number.
 
 Weights are those of the published scores, so that the weighted mean over the questions is the score.
 
-The published code asks spaCy for noun phrases. Ours are found by lists of words and the words around each, and were not
-compared with spaCy's; prompts that are lists of things need no grammar, long sentences may be parted elsewhere.
+The published code uses spaCy to find noun phrases. Ours are found by word lists and the context of each word, and were
+not compared with spaCy's: prompts that only list objects are simple, but long sentences may be split differently.
 """
 
 from __future__ import annotations

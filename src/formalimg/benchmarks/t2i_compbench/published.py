@@ -1,8 +1,7 @@
 """T2I-CompBench's published lists with one prompt per line, such as `color_val.txt`, and image folders.
 
-The id of an item is its task and the number of its line, from 0. What is odd is tagged; a line is skipped only if it is
-empty. A line may have more behind a tab, which is not part of the prompt. Images are named by their prompts and a
-number.
+The id of an item is its task and its line number, from 0. Odd lines are tagged; a line is skipped only if it is empty.
+Text after a tab is not part of the prompt. Images are named by their prompts and a number.
 """
 
 from __future__ import annotations
@@ -89,8 +88,8 @@ _PROMPT_AND_NUMBER = re.compile(
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
     """Yield the candidate files: `samples/a red cup and a blue dog_000000.png`, or `color/samples/…` by task.
 
-    The images of a prompt are its samples in the order of their numbers. Items with the same prompt share them evenly,
-    in the order of the suite; an item whose id begins like the folder takes precedence.
+    The images of a prompt are its samples, ordered by number. Items with the same prompt share them evenly, in suite
+    order; an item whose id begins with the name of the folder takes precedence.
     """
     named: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for file in folder.files:

@@ -81,7 +81,7 @@ def official_verdict(
         as_code: whether to follow the published code to the letter.
 
     Raises:
-        FormalimgError: if the metadata or what was seen is malformed, or the prompt cannot be read.
+        FormalimgError: if the metadata, probabilities or detections are malformed, or the prompt cannot be parsed.
     """
     task, prompt = metadata.get("task"), metadata.get("prompt")
     if task not in COMPOSITION_TASKS or not isinstance(prompt, str):
@@ -131,8 +131,8 @@ def box_verdict(
 def position_score(relation: Relation, first: Sequence[float], second: Sequence[float], *, as_code: bool) -> float:
     """Return how well two boxes satisfy a relation, from 0 to 1, in pixels of the scaled image.
 
-    Centres that are near have 1, and farther ones less the farther they are. For a direction, the way between the
-    centres must be longer along its axis than across; boxes that overlap have less the more they do.
+    For nearness, close centres score 1, and more distant ones less. For a direction, the offset of the centres must be
+    larger along its axis than across it; the score decreases with the overlap of the boxes.
     """
     # Centre by centre, so that a box is no rounding error away from itself.
     way = [(second[n] + second[n + 2]) / 2 - (first[n] + first[n + 2]) / 2 for n in (0, 1)]

@@ -1,9 +1,9 @@
 """Extract the facts that a formula asserts, grouped into situations.
 
-Facts under `and` and `exists` hold. What stands under `not`, or is one side of an `or`, is not asserted. A condition
-on a variable of a `forall` ("every fish is on the rock") opens a situation of its own, in which an object as in the
-antecedent is there and the consequent holds; the strict reading of `forall` says that there is such an object.
-An `or` of negations and one other part is a condition too: that is how the lifted form writes it.
+Facts under `and` and `exists` are asserted; facts under `not` or in one part of an `or` are not. An implication about a
+`forall` variable ("every fish is on the rock") opens a situation of its own, in which an object meets the antecedent
+and the consequent holds; under the strict reading of `forall`, such an object must exist. An `or` of negations and one
+other part is an implication, too: the lifted form writes implications this way.
 """
 
 from __future__ import annotations

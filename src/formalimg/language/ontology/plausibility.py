@@ -29,8 +29,8 @@ _PHRASES = {
 def find_implausible(formula: Formula | str) -> list[Problem]:
     """Return the assertions of a formula in the natural vocabulary that no normal or playful image would show.
 
-    Only asserted facts count: what is negated, or one side of an `or`, is not reported, nor is an object whose class
-    is not said. What `check` reports (unknown words, unbound variables) is left to `check`.
+    Only asserted facts are checked: negated facts, parts of an `or`, and objects without a stated class are not
+    reported, nor are problems that `check` reports (unknown words, unbound variables).
 
     Args:
         formula: a parsed formula, or text (then problems of syntax are reported).

@@ -1,7 +1,7 @@
 """Find the best binding of a formula in a scene and compute its soft score.
 
-`verify` decides whether a formula holds. Where it does not, this scores how much of it does: the share of its clauses,
-which is 1 if and only if the formula holds. The definition is in docs/explanation/semantics.md.
+`verify` decides whether a formula holds. If it fails, this score states how much of it holds: the share of satisfied
+clauses, which is 1 if and only if the formula holds. The definition is in docs/explanation/semantics.md.
 """
 
 from __future__ import annotations
@@ -80,16 +80,16 @@ def best_binding(
 ) -> BestBinding:
     """Find the binding of variables to objects that satisfies the most clauses of a formula.
 
-    Each `exists` picks an object so that as many clauses hold as possible, each `forall` so that as few do, in the
-    order of the prenex form and knowing what was picked before.
+    Each `exists` picks an object so that as many clauses hold as possible, and each `forall` so that as few do, in the
+    order of the prenex form, and knowing the earlier picks.
 
     Args:
         formula: a closed formula, parsed or as text.
         scene: a `Scene`, or any `World`.
-        semantics: how `forall` reads, as for `verify`. Strictly, the instance it requires adds clauses of its own.
+        semantics: the reading of `forall`, as for `verify`. The instance that a strict `forall` requires adds clauses.
         style: the style of the image, which decides `(IsStyle '…')`.
         weights: the weight of a clause of each kind; 1 if not given.
-        credit: whether every clause that holds counts, or only those that are earned, as in rewards.
+        credit: whether every clause that holds counts, or only those that earn credit, as in rewards.
 
     Raises:
         FormulaError: as for `verify` and `to_prenex`, and if variables are linked so tightly that the best binding

@@ -1,7 +1,7 @@
 """Index the clauses of a formula: positions of variables, scene data needed by literals, and clause results.
 
-Clauses are indexed once per formula; what they need is read per scene. A result says whether a clause holds under a
-binding, and why, or what it lacks to count.
+Clauses are indexed once per formula, and their data is read once per scene. A result states whether a clause holds
+under a binding, and why, or which condition for credit is not met.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Determine what a scene must contain before a satisfied clause earns credit.
 
-A clause may hold for the wrong reason: a `forall` without an instance breaks no clause, and what is forbidden is absent
-from every scene that shows something else. In a reward, such clauses earn nothing until
+A clause may hold for the wrong reason: a `forall` without an instance breaks no clause, and a forbidden object is also
+absent from an unrelated scene. In a reward, such clauses earn nothing until
 
 - the `exists` variables of a literal stand for objects of their *classes*;
 - each strict `forall` of the clause has an *instance*;
-- something that the formula asks for is there at all. A count is worth nothing until it has found an object.
+- the scene has any requested object at all. A count earns nothing until it has found an object.
 
 Only the truth tables of literals become narrower, so the minimax game stays the same. The prenex form has only the
-classical reading of `forall`, so `expand_strict_forall` first says the instance that the strict reading requires.
+classical reading of `forall`, so `expand_strict_forall` first adds the instance that the strict reading requires.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 The scenes of a group may have different numbers of objects. Tables are padded to the size of the largest scene, and all
 entries for absent objects are False.
 
-A score needs the value of the game and not the play. So ties need not be broken, numbers stay small, and variables are
-eliminated in the same order in all scenes. Tables have only the objects that may be best for a variable. For `exists`,
-these are the objects for which some clause about the variable may count: any other is at most as good. They are as many
-for each `exists` as the one with the most needs, so that clauses of the same layout stay together. An object that a
-scene does not have costs whoever picks it more than the whole game is worth.
+A score needs only the value of the game, not the best play. Ties therefore need not be broken, numbers stay small, and
+variables are eliminated in the same order in all scenes. Tables have only the objects that may be best for a variable.
+For `exists`, these are the objects for which some clause about the variable may count, since no other is better. Every
+`exists` has the same number of candidates, the largest that any of them needs, so that clauses of the same layout stay
+together. Picking an object that a scene does not have costs the player more than the value of the whole game.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Verify a formula in a group of scenes in vectorized form.
 
-Truth tables of its parts have the scenes along the first axis and one axis for each free variable. What is said of a
-variable alone comes first and leaves few objects for it. A conjunction stays a list of tables for as long as it can.
-The plan is made once per formula. Neither the prenex form nor the game over its clauses is used: the two check each
-other.
+Truth tables of its parts have the scenes along the first axis and one axis for each free variable. Claims about a
+single variable are evaluated first, which leaves few candidate objects. A conjunction stays a list of tables for as
+long as possible. The plan is made once per formula. It uses neither the prenex form nor the game over its clauses, so
+that verification and game can check each other.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Play the minimax game over clauses, in which `exists` maximizes and `forall` minimizes the clauses that hold.
 
-Players move in the order of the prefix, and each knows the moves before. The last variable is eliminated first, by the
-best number for its player, which leaves a table over its neighbours: in one pass where all tables are small, else move
-by move, and where a table would be too large, object by object. The play is exact, and the same, in all cases.
+Players move in prefix order, knowing all earlier moves. The last variable is eliminated first, by the best value for
+its player, which leaves a table over its neighbours. This is done in one pass if all tables are small, else move by
+move, or object by object if a table would be too large. All give the same, exact play.
 
-In one pass, variables that one player picks in a row are eliminated in the best order. Then the best play must be
-unique, or it would depend on that order. So each pick also counts by its position in the scene, less than any clause or
-class does, and the more the earlier its variable is picked. Where the numbers would be too large, the order is kept.
+In one pass, adjacent variables of the same player are eliminated in the cheapest order. The best play must then be
+unique, because it would otherwise depend on this order. Each pick therefore also counts by its position in the scene:
+less than any clause or class, and more for earlier variables. If these numbers would be too large, the order of the
+prefix is kept.
 """
 
 from __future__ import annotations

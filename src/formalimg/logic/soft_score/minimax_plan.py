@@ -1,7 +1,7 @@
 """Plan the minimax game: batch the clauses and choose the order of variable elimination.
 
-Clauses of the same layout are evaluated in one batch, which is what makes small games fast. The plan does not depend on
-the scene, so it is computed once per component.
+Clauses of the same layout are evaluated in one batch, which makes small games fast. The plan does not depend on the
+scene, so it is computed once per component.
 """
 
 from __future__ import annotations

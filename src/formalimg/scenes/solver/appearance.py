@@ -1,6 +1,6 @@
 """Choose classes, colours and aspect ratios that the formula leaves open in witness scenes.
 
-Words are sampled by seed, so that scenes are varied; boxes get the aspect ratio in which their class looks natural.
+Words are sampled by seed, so that scenes vary; boxes get the natural aspect ratio of their class.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CP-SAT constraint model for instantiated claims.
 
-Every ground atom gets a variable in one direction only: where the variable is true, the atom holds by the margin. Atoms
-on which the truth of the formula does not depend are not constrained.
+The variable of a ground atom works in one direction only: if it is true, the atom holds by the margin. Atoms on which
+the truth of the formula does not depend are not constrained.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Convert geometric rules to integer inequalities with a margin, and derive the orders that they imply.
 
-One translation of the rule data serves both the solver, which turns the inequalities into constraints, and the check
-that a scene keeps its margin, which evaluates them. The orders follow from the inequalities, but a solver sees at once
-that an order is circular, and detects it only after a long propagation through the numbers otherwise.
+The same inequalities are used by the solver, as constraints, and by the check that a scene keeps its margin. The orders
+follow from the inequalities, but are stated separately because a solver detects a circular order at once, and would
+otherwise need a long propagation through the numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Instantiate the quantifiers of claims over the object slots of a scene.
 
-A slot is an object of that scene, reserved for a variable that needs one. Over a number of slots quantifiers are
-finite, and what is certain already is simplified away.
+A slot is an object of that scene, reserved for a variable that needs one. Over finitely many slots, quantifiers become
+finite conjunctions or disjunctions; parts that are already certain are simplified away.
 """
 
 from __future__ import annotations

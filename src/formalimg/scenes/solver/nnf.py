@@ -1,8 +1,8 @@
 """Convert formulas to negation normal form, expanding strict `forall` and splitting counts into bounds.
 
-These claims are what the solver works on: only atoms are negated, so whatever makes an atom true can only help. Claims
-are about scenes with at least one object; the empty scene is a case of its own. A claim also bounds the objects that it
-needs (`max_objects_needed`): with as many slots, what is impossible is impossible in every scene.
+The solver works on these claims: only atoms are negated. Claims are about scenes with at least one object; the empty
+scene is treated separately. The number of objects that a claim needs may be bounded (`max_objects_needed`): a claim
+that is impossible with that many slots is impossible in every scene.
 """
 
 from __future__ import annotations
@@ -269,11 +269,11 @@ class Need(NamedTuple):
 def max_objects_needed(claim: Claim, limit: int) -> int | None:
     """Return a sufficient number of objects for a satisfiable claim, or None if no bound up to `limit` is known.
 
-    Take a scene that satisfies a claim, and in it only the objects that some `exists` needs: the first ones, those that
-    they need in turn because of a `forall`, and so on. What holds for each object, or for all but a few, also holds for
-    these, and boxes that do not overlap still do not, so this smaller scene satisfies the claim too. If the chain of
-    needs ends, its length is a bound. A `forall` over cups creates no need for a plate, which is why the chain mostly
-    ends.
+    Take a scene that satisfies a claim, and keep only the objects that some `exists` needs: the first ones, those that
+    they need in turn because of a `forall`, and so on. A claim about each object, or about all but a few, also holds
+    for these objects, and boxes still do not overlap, so this smaller scene satisfies the claim too. If the chain of
+    needs ends, the number of objects kept is a bound. The chain usually ends, because a `forall` over cups creates no
+    needs for plates.
     """
     needs: list[Need] = []
     _collect_needs(claim, {}, needs)

@@ -1,6 +1,6 @@
 """CP-SAT variables for the words, ranks, boxes and identities of objects in a scene.
 
-Variables are created on first use, so that what the formula does not mention stays free.
+Variables are created on first use, so that properties that the formula does not mention stay free.
 """
 
 from __future__ import annotations

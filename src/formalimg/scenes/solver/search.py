@@ -1,6 +1,6 @@
 """Solve formulas by searching over layouts, object counts and margins, and find minimal conflicts.
 
-`solve` is the entry point: neat witnesses are tried first, then a proof, then whatever witness there is.
+`solve` is the entry point: it tries neat witnesses first, then a proof, and finally any other witness.
 """
 
 from __future__ import annotations
@@ -71,16 +71,16 @@ def solve(
 
     Args:
         formula: a closed formula in the Knolling predicates (and `IsStyle`), parsed or as text.
-        instances: how many objects should meet the condition of each `forall`; one, where that many are impossible.
-        margin: how far relations should be from flipping, on the canvas of 1000; areas by half as many per cent. Halved
-            until it is possible; `Witness.margin` is the margin reached.
+        instances: how many objects should meet the condition of each `forall`; one if that many are impossible.
+        margin: the length, on the canvas of 1000, by which relations should hold or fail; areas differ by half that
+            number in percent. It is halved until it is possible; `Witness.margin` is the margin reached.
         seed: selects among witnesses. The same formula and seed give the same witness.
-        max_objects: how many objects are considered for a proof, where the formula itself sets no bound.
+        max_objects: how many objects are considered for a proof if the formula itself sets no bound.
         effort: multiplies the time limits; 1 decides nearly everything.
         allow_fallback: whether to fall back to a smaller margin, fewer instances, a crowded scene or a proof. If not,
             only a comfortable scene with the full margin is searched for, which is quick either way.
-        as_read: whether relations must hold as a person reads them (`AS_READ`) and not just by `margin`; nothing less
-            is fallen back to.
+        as_read: whether relations must hold as a person reads them (`AS_READ`) and not just by `margin`, without
+            falling back to less.
 
     Raises:
         FormulaError: if a variable is unbound or a predicate is not decided by boxes and colours.

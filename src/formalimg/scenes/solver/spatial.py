@@ -1,7 +1,7 @@
 """Solve Natural formulas under the spatial axioms.
 
-Classes and attributes are taken as stated (the ontology decides whether they go together); what is solved is the space:
-which object carries which, and where the boxes lie. Relations that nothing demands do not hold.
+Classes and attributes are used as stated (the ontology decides whether they are compatible); the solver finds the
+spatial layout: which object carries which, and where the boxes lie. Relations that are not required do not hold.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def solve_natural(
     """Find a layout that satisfies a Natural formula and the spatial axioms, or prove that none exists.
 
     Args:
-        formula: a closed formula in the Natural predicates, `Above` and `Below`. Every variable must be an object of
-            a class of its own, as in synthesized items: variables never share an object.
-        instances: how many objects meet the condition of each `forall`; one, where that many do not fit.
-        margin: how far relations are from flipping, on the canvas of 1000.
+        formula: a closed formula in the Natural predicates, `Above` and `Below`. Every variable must have its own
+            object, as in synthesized items: variables never share one.
+        instances: how many objects meet the condition of each `forall`; one if that many do not fit.
+        margin: the length by which relations hold or fail, on the canvas of 1000.
         seed: selects among layouts.
 
     Raises:

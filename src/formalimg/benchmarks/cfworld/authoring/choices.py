@@ -42,7 +42,7 @@ class Law(NamedTuple):
 
 
 class NamedOutcome(NamedTuple):
-    """A group whose explicit prompt names its outcome, which is to be described without those names."""
+    """A group whose explicit prompt names its outcome, so that the outcome can be described without these names."""
 
     explicit: Item[CounterfactualSpec]  # the item that tells it (L2)
     implicit: str  # the prompt that does not (L3)
@@ -123,8 +123,8 @@ def collect_outcomes(items: Iterable[Item[CounterfactualSpec]]) -> tuple[NamedOu
 def question_sets(items: Iterable[Item[CounterfactualSpec]]) -> tuple[QuestionSet, ...]:
     """Return the question sets that the items need, in item order, skipping items without an assessment point.
 
-    As in the published data, the factual prompt of a group has its own, and the other two share theirs; so the
-    assessment point of one of the two is enough. Each prompt of the rule probe has its own.
+    As in the published data, the factual prompt of a group has its own questions and the other two prompts share
+    theirs, so an assessment point in one of these two is enough. Each prompt of the rule probe has its own questions.
     """
     sharing: dict[tuple[str, bool], list[Item[CounterfactualSpec]]] = {}
     for item in items:
@@ -146,9 +146,9 @@ _FIELD_NAME = re.compile(r"[a-z][a-z -]{0,39}")
 def read_laws(path: Path) -> tuple[Law, ...]:
     """Read laws from a file.
 
-    A text file has one law per line, `law | discipline | branch`, with the last two as you like; empty lines and those
-    that begin with # are skipped. A `.csv` file has these names in its first line, a `.toml` file has a list of
-    `[[law]]` tables with them.
+    A text file has one law per line, `law | discipline | branch`, of which the last two are optional; empty lines and
+    lines that begin with # are skipped. A `.csv` file has these column names in its first line; a `.toml` file has a
+    list of `[[law]]` tables with these keys.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")

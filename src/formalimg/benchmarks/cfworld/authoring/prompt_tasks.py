@@ -213,7 +213,7 @@ def _find_content_fault(pair: ObjectPair) -> Rejection | None:
 
 
 def _find_frame_fault(pair: ObjectPair) -> Rejection | None:
-    """Reject prompts that differ in more than the partner and the words that go with it."""
+    """Reject prompts that differ in more than the partner and the words that depend on it."""
     rare, common = _split_words(pair.rare_prompt), _split_words(pair.common_prompt)
     start = _count_shared(rare, common)
     end = _count_shared(rare[start:][::-1], common[start:][::-1])

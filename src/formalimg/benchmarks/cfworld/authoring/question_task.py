@@ -1,6 +1,6 @@
 """Authoring task: questions for existing prompts of CF-World (appendix C.2) or its rule probe (section 5.1).
 
-Our prompts or the authors' ask for them; the latter have a section on whose laws hold, and want a bare list in reply.
+The requests use our prompts or the authors' prompts; the latter ask for a plain list as the answer.
 """
 
 from __future__ import annotations

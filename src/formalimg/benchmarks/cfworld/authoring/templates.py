@@ -144,7 +144,7 @@ class CounterfactualTemplates:
 
 
 def first_objection(why: str, *demands: tuple[bool, Reason]) -> Rejection | None:
-    """Return a rejection for the first demand that is not met, with the checker's comment; None if all are met."""
+    """Return a rejection for the first requirement that is not met, with the checker's comment; None if all are met."""
     comment = truncate(" ".join(why.split()), 250, 50) or "no reason given"
     return next((Rejection(reason, comment) for is_met, reason in demands if not is_met), None)
 

@@ -146,7 +146,7 @@ def _list_parts(binding: Binding) -> dict[str, str | int]:
 
 
 def open_relations() -> Rejection:
-    """Return the rejection of an incomplete binding."""
+    """Return the rejection for a binding that leaves relations open."""
     return Rejection("binding left open", "a relation whose objects are not said, or a size with nothing beside it")
 
 
@@ -263,7 +263,7 @@ def _asks_for_one_of_several(
 
 
 def _is_own(words: Sequence[str], index: int, own_pairs: Collection[tuple[str, str]]) -> bool:
-    """Return whether the word has the same neighbour as in the concept's own statement or question."""
+    """Return whether the word at this place has a neighbour that it also has in the concept's statement or question."""
     return any(pair in own_pairs for pair in pairwise(words[max(index - 1, 0) : index + 2]))
 
 

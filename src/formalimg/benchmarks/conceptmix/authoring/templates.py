@@ -232,8 +232,8 @@ class WrittenBinding(TextAnswer):
 class PublishedTalk(ItemTalk):
     """The conversation of the published code, with the authors' prompts and plain-text answers.
 
-    Binding: the JSON is asked for once more by itself. Caption: the checker reads on where the writer ended, and so
-    does who writes the questions, without the check in between. Whoever begins with WRONG says no.
+    The JSON of the binding is requested once more by itself. The checker continues the writer's conversation about the
+    caption; so does the request for questions, but without the check. An answer that begins with WRONG is a rejection.
     """
 
     # the request for the caption and its answer, on which checker and questions follow

@@ -172,8 +172,8 @@ class CategoryMention(NamedTuple):
 def find_mentions(caption: str) -> list[CategoryMention]:
     """Return the mentions of visual concepts in a caption, in the order of its words.
 
-    Words count once, for one category; their meaning may depend on their neighbours. Nouns outside the lexicon are
-    not found, nor are other languages than English.
+    Each word counts once, for one category; its meaning may depend on its neighbours. Nouns outside the lexicon and
+    languages other than English are not recognized.
     """
     lexicon = load_lexicon()
     text = split_words(caption)

@@ -1,1 +1,1 @@
-"""Authoring of FormalImg: prompt and formula are written together, and checked by logic before a checker is asked."""
+"""Authoring of FormalImg: prompt and formula are written together, and checked first by logic and then by a model."""

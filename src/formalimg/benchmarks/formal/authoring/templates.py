@@ -1,10 +1,10 @@
 """Assignments for writers (section 2.3 of the paper), and the prompt templates filled with them.
 
-The authors' texts have other fields: the whole language, and the parameters or the instruction as JSON. The script that
-fills them is not published; the names of the parameters are those of the examples in their texts.
+The authors' templates have other fields: the whole language, and the parameters or the instruction as JSON. The script
+that fills them is not published, so parameters are named as in the examples in the templates.
 
 An assignment fixes the level and the order of quantifiers, and offers classes, words and predicates to choose from.
-There is more on offer than needed, so that something sensible can be made of it.
+More choices are offered than needed, so that the writer can find a sensible combination.
 """
 
 from __future__ import annotations

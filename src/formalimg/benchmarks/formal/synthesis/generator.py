@@ -1,7 +1,7 @@
 """Item generator: sample a formula, prove it satisfiable, write its prompt.
 
-Every item has a random generator of its own, seeded by the recipe and the item's slot, so that items can be generated
-in any order and by several processes, and come out the same. A rejected draw is followed by the next one.
+Every item has its own random generator, seeded by the recipe and the item's slot, so that the result does not depend on
+the order of generation or the number of processes. A rejected draw is followed by the next one.
 """
 
 from __future__ import annotations
@@ -229,8 +229,8 @@ def _classes_repeat(formula: Formula) -> bool:
 def _prove_formula(name: str, formula: Formula, seed: int) -> FormulaSpec | str:
     """Return the spec of a satisfiable formula with its witness, or the reason for rejecting it.
 
-    A formula that holds only by the slack of the rules, or in a scene on a knife's edge, is rejected too: no model
-    could be blamed for missing it.
+    A formula that can only hold by a narrow margin is rejected too, because no model could fairly be expected to
+    satisfy it.
     """
     try:
         if suite(name).vocabulary in COVERED:

@@ -1,11 +1,11 @@
 """Geometric implication by difference constraints: which atoms follow from other atoms or contradict them.
 
-All geometric rules compare two measures, so that what follows from what among them is a question of shortest paths:
-x - y <= 3 and y - z <= 4 give x - z <= 7, and nothing else can. Coordinates are counted in halves, so that centres are
-whole numbers and strict comparisons are exact. Two facts are left out on purpose: that boxes must not overlap, because
-the image demands it and not the prompt, and that a centre is the mean of its edges, which is kept only as lying between
-them. So nothing is called a consequence that is none. Facts hold as a reading says: where one row is one height, more
-follows, and more is contradictory.
+All geometric rules compare two measures, so that implication is a shortest-path problem: x - y <= 3 and y - z <= 4
+imply x - z <= 7. Coordinates are counted in halves, so that centres are whole numbers and strict comparisons are exact.
+Two facts are left out on purpose: that boxes must not overlap, because this is a property of images and not of the
+prompt, and that a centre is the mean of its edges, of which only its lying between them is used. An atom is therefore
+never reported as implied when it is not. The facts depend on a reading: the stricter it is, the more atoms are implied
+or contradictory.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ _SAME_THING: tuple[frozenset[str], ...] = (
 def draw_knolling(level: int, rng: random.Random, *, counting: bool = False) -> Formula | None:
     """Sample a formula of the given level, optionally with counts; None if the draw is rejected.
 
-    It hangs together in one component, says nothing that follows from the rest of it as people read it, and calls
-    nothing larger than what is larger by nature.
+    It forms a single component, contains nothing that follows from its other parts as people read them, and never calls
+    an object larger than one that is larger by nature.
     """
     words = vocabulary("knolling").words
     skeleton = (draw_counted_skeleton if counting else draw_skeleton)(level, rng.sample(words["class"], level), rng)

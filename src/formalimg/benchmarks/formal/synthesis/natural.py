@@ -33,7 +33,7 @@ _STYLED = 0.97  # The share of instructions that ask for a style, as in the publ
 def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) -> Formula | None:
     """Sample a formula of the given level; None if the draw is rejected.
 
-    It hangs together in one component, says nothing twice, and asserts nothing that the ontology calls implausible.
+    It forms a single component, without repeated claims or assertions that the ontology considers implausible.
     """
     ties = _draw_ties(level, rng)
     if ties is None:
@@ -95,7 +95,7 @@ def _has_room(container: str, cls: str) -> bool:
 def _find_contents(container: str, atoms: Sequence[Atom]) -> set[str]:
     """Return the contents of a container, including objects on, beside, in or held by its contents.
 
-    Who holds something in there may reach in from outside, unless it is a place for people.
+    A person who holds an object in the container may reach in from outside, unless the container is a place for people.
     """
     holds_people = _has_room(_class_name(container), "person")
     contents: set[str] = set()
@@ -230,8 +230,8 @@ def _find_partners(predicate: str, cls: str, other_first: bool) -> tuple[str, ..
 def _read_data() -> Mapping[str, Any]:
     """Return the sampling weight of each class, and the word lists that restrict sampling.
 
-    Few classes can hold or contain objects, so that relations bring these up all the time. The weights, which were
-    fitted to many draws, make up for that: in the end all classes come up about equally often.
+    Few classes can hold or contain objects, so relations would select these too often. The weights, which were fitted
+    to many draws, compensate for this, so that all classes occur about equally often.
     """
     text = (files("formalimg.benchmarks.formal.synthesis") / "natural.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)

@@ -114,8 +114,8 @@ class ReadScene:
     def _is_odd_every(self, universal: str, inner: set[str]) -> bool:
         """Return whether "every" is combined with a statement that makes sense for single objects only.
 
-        What exists for each instance is related to it alone; nobody holds or wears what there is more than one of,
-        and the place where all are has room for two.
+        An object that exists for each instance must be related only to that instance; objects that may be several
+        cannot be held or worn by one person; and a place that contains all instances needs room for at least two.
         """
         for atom in self.relations:
             names = set(atom.variables)

@@ -48,7 +48,7 @@ class ObjectNumber(NamedTuple):
 class Skeleton:
     """The variables of one component in quantifier order, with counted variables last.
 
-    Nothing is counted for each instance of the `forall`.
+    Counts are never made separately for each instance of the `forall`.
     """
 
     names: tuple[str, ...]  # of the variables, made from their classes
@@ -75,8 +75,8 @@ class Skeleton:
     def says_something_of_each(self, atoms: Sequence[Atom]) -> bool:
         """Return whether the atoms constrain every instance of the `forall`, if there is one.
 
-        What exists for each instance is tied to it, and not only by what exists once: else it would read as a sentence
-        about the whole image.
+        Objects that exist for each instance must be connected to it, not only through objects that exist once;
+        otherwise the sentence would seem to be about the whole image.
         """
         split = self.forall_at
         if split is None:
@@ -197,7 +197,7 @@ _MAX_BESIDE_FORALL = 3
 def draw_counted_skeleton(level: int, classes: Sequence[str], rng: random.Random) -> Skeleton | None:
     """Sample a skeleton with `level` variables of the given classes, at least one of them counted.
 
-    None if it asks for more objects than an image has room for, or if no count asks for any.
+    None if it requires more objects than an image has room for, or if no count requires any.
     """
     counted = 1 if level <= 2 else rng.randint(1, min(3, level - 1))
     plain = level - counted
