@@ -74,8 +74,8 @@ def run(
 ) -> Evaluation:
     """Generate the images of a suite with an image model, judge them, and store everything in a run folder.
 
-    The same call again resumes where the last one ended, whatever ended it. What a function as a judge does is unknown,
-    so with one each call is a new run, unless `folder` names the run to resume.
+    Repeating the call resumes the run, however it ended. If the judge is a function, each call starts a new run unless
+    `folder` names the run to resume.
 
     Args:
         suite: the benchmark, such as `knolling`.
@@ -91,8 +91,8 @@ def run(
         items: the path of the items, or the items; None for the default suite.
         levels: only items of these levels.
         per_level: the first `per_level` items of each level.
-        adaptive: whether to climb level by level and stop as soon as G is clear, instead of making all images; a rate
-            such as 0.5 is the one that a held level has to reach, in place of the suite's.
+        adaptive: whether to climb level by level and stop as soon as G is clear, instead of making all images; a number
+            such as 0.5 replaces the suite's pass rate for holding a level.
         against: with `adaptive`, the folder of a run: stop as soon as the model is better or worse than it.
         samples: images per item.
         seed: the base seed of all images, for models that can be seeded.
@@ -153,20 +153,20 @@ def evaluate(  # noqa: D417  # `run` describes the others
 ) -> Evaluation:
     """Evaluate any Python function that generates images.
 
-    What a function does is unknown, so each call is a new run, unless `folder` names the run to resume.
+    Each call starts a new run unless `folder` names the run to resume, because the function may have changed.
 
     Args:
         generate: takes a prompt, and also `seed` and `size` if it has parameters of these names; returns an image: a
             PIL image, an array or tensor, the bytes of a PNG, JPEG or WebP file, the path of one, or a list of one of
-            these. None means that it declines. Or a pipeline of diffusers: each image gets a generator with its seed,
-            and width and height.
-        suite: the benchmark, such as `knolling`; this and all that follow after `concurrency` as for `run`.
+            these. None means that it declines. Or a diffusers pipeline, which gets a generator with the seed, a width
+            and a height for each image.
+        suite: the benchmark, such as `knolling`; like all parameters after `concurrency`, as for `run`.
         judge: the judge, as for `run`.
         name: the name of the model in tables.
-        settings: what shapes its images and should be on record.
+        settings: other settings that affect its images, to be recorded.
         model_options: further arguments of the function, which are recorded too: `{"steps": 30}`.
         batch: with more than 1, the function takes a list of prompts (and of seeds) and returns a list; a pipeline
-            makes so many images at once.
+            generates this many images at once.
         concurrency: the maximum number of concurrent calls.
 
     Raises:
@@ -194,7 +194,7 @@ def judge(
 ) -> Evaluation:
     """Judge the images of a run that this judge has not scored yet, and return its verdicts on all of them.
 
-    Verdicts of other judges stay: an earlier `Evaluation` of the same folder still shows those of its own judge.
+    Verdicts of other judges are kept: an earlier `Evaluation` of the same folder still shows those of its own judge.
 
     Args:
         run: the run folder, or the result of an earlier call.

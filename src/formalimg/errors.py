@@ -2,10 +2,10 @@
 
 
 class FormalimgError(Exception):
-    """A mistake in what was given to us; the message says what to do next.
+    """An error that the user can fix; the message says what to do next.
 
-    The command line prints it without a traceback and exits with code 2. Anything else that is
-    raised is a bug of ours and keeps its traceback.
+    The command line prints it without a traceback and exits with code 2. Any other exception is a bug and keeps its
+    traceback.
     """
 
 

@@ -157,8 +157,8 @@ def _authors_text(path: Path, whole: str, ours: Prompt) -> Prompt:
 def _with_our_names(text: str, aliases: Mapping[str, str]) -> str:
     """Rename the placeholders of a published prompt to ours.
 
-    Official texts are format strings, in which `{{` and `}}` stand for braces. A text without `{{` is none, and its
-    braces stay as they are.
+    Published texts are format strings, in which `{{` and `}}` stand for braces, unless they contain no `{{`: then their
+    braces are kept.
     """
     if "{{" in text:
         text = text.replace("{{", _OPENING).replace("}}", _CLOSING)

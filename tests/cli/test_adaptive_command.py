@@ -48,14 +48,6 @@ def test_a_killed_run_resumes_to_the_same_decisions(tmp_path: Path, scatter: Pat
     assert contents(tmp_path / "run") == contents(scatter)
 
 
-def test_a_reader_is_held_at_the_first_level(tmp_path: Path) -> None:
-    done = formalimg(*_command("builtin/reader", tmp_path / "run", "--levels", "1-2", "--per-level", "18"))
-    assert done.code == 0
-    found = read_looks(tmp_path / "run")
-    assert found is not None
-    assert found.test.result().decisions[1] == "held"  # type: ignore[union-attr]
-
-
 def test_against_a_worse_model_it_stops_early(tmp_path: Path) -> None:
     few, other = ("--items", "@1", "--levels", "1-2", "--per-level", "15", "--size", "256"), tmp_path / "other"
     assert formalimg("run", "knolling", "-m", "builtin/scatter", *few, "--out", str(other)).code == 0

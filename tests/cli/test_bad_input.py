@@ -17,7 +17,7 @@ import pytest
 from formalimg.cli.commands import configure_logging
 from formalimg.cli.streams import VisibleFormatter
 from formalimg.human_eval.agreement.study_tables import RaterSummary
-from tests.support.command import formalimg
+from tests.support.command import formalimg, read_terminal
 from tests.support.sizes import only_in_full
 
 BAD: dict[str, tuple[bytes, str]] = {
@@ -132,15 +132,8 @@ def test_json_is_the_same_data_on_a_terminal_and_in_a_pipe(tmp_path: Path) -> No
     main, terminal = pty.openpty()
     with subprocess.Popen(command, cwd=tmp_path, stdout=terminal) as process:
         os.close(terminal)
-        shown = b""
-        try:
-            while part := os.read(main, 4096):
-                shown += part
-        except OSError:  # how a terminal says that nobody is there any more
-            pass
+        text = read_terminal(main).replace("\r\n", "\n")
         assert process.wait(60) == 0
-    os.close(main)
-    text = shown.decode().replace("\r\n", "\n")
     assert not _obeyed(text)
     assert json.loads(text) == json.loads(piped)
     assert json.loads(piped)[0]["file"] == f"{EVIL}.formula"

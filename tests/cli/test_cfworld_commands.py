@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -82,22 +81,3 @@ def test_items_of_ones_own_may_lack_some_factual_prompts(published: Path, tmp_pa
     probe = [item for item in items if item.level == 2]
     about_probe = suite("cf-world-denominalised").warnings(probe, "`census`") or ()
     assert not [warning for warning in about_probe if "level 1" in warning]
-
-
-def test_agree_gives_people_the_published_weights_too(tmp_path: Path) -> None:
-    from tests.human_eval.counterfactual_runs import scored_item, scored_run
-
-    items = [scored_item("g-l1", dimensions=("logic", "logic", "assessment"))]
-    run = scored_run(tmp_path / "run", items, {"g-l1": [[1.0, 1.0, 0.0]]})
-    sheet = tmp_path / "scores.csv"
-    rows = [f"run,g-l1,{number},ann,{score}" for number, score in enumerate((1, 1, 0), 1)]
-    sheet.write_text("\n".join(["model,item,question,rater,score", *rows]))
-    for profile, expected in (("paper", 8 / 23), ("official-code", 16 / 31)):
-        said = formalimg("agree", run, "--scores", sheet, "--profile", profile, "--format", "json").stdout
-        (study,) = json.loads(said)["scores"]
-        overall = study["questions"]["overall"]
-        assert (study["profile"], overall["judge"], overall["people"]) == (
-            profile,
-            pytest.approx(expected),
-            pytest.approx(expected),
-        )

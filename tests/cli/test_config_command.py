@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.test_pull_archives import make_folder, make_tar, make_zip
+from formalimg.benchmarks.loader import load
+from tests.benchmarks.test_pull_archives import make_folder, make_tar
 from tests.support.command import formalimg
 
 
@@ -76,24 +77,13 @@ def test_from_an_archive_of_a_commit(tmp_path: Path) -> None:
     for suite in ("knolling", "natural"):
         assert f"run      formalimg run {suite} --items {folder} --model MODEL" in out.splitlines()
     assert not (tmp_path / "out" / "draw.py").exists()
+    (item,) = load("knolling", folder)
+    assert str(item.spec.formula) == DSL
     code, out, err = formalimg(*arguments)
     assert (code, out) == (2, "")
     assert err.startswith("error: ")
     assert "not of 69c0242" in err
     assert len(err.splitlines()) == 1
-
-
-def test_from_an_archive_and_then_loaded(tmp_path: Path) -> None:
-    from formalimg.benchmarks.loader import load
-
-    for archive in (make_zip(tmp_path / "a.zip", FILES), make_tar(tmp_path / "a.tar.gz", FILES)):
-        folder = tmp_path / archive.name.replace(".", "-")
-        code, out, err = formalimg("pull", "formalimg", "--to", str(folder), "--from", str(archive))
-        assert code == 0
-        assert str(archive) in out
-        assert "not verified" in err
-        (item,) = load("knolling", folder)
-        assert str(item.spec.formula) == DSL
 
 
 def test_a_malicious_archive(tmp_path: Path) -> None:
@@ -121,16 +111,9 @@ def test_ended_in_the_middle_it_leaves_nothing_behind(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/a.zip"
         for number in (signal.SIGTERM, signal.SIGINT):
+            command = [sys.executable, "-m", "formalimg", "pull", "formalimg", "--from", address]
             process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "formalimg"),
-                    "pull",
-                    "formalimg",
-                    "--to",
-                    str(tmp_path / "out"),
-                    "--from",
-                    address,
-                ],
+                [*command, "--to", str(tmp_path / "out")],
                 env={**os.environ, "no_proxy": "*"},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -66,33 +65,3 @@ def test_stored_images_keep_the_scene_and_nothing_else(drawn: Path) -> None:
         assert read_signed_png(file.read_bytes()).scene.objects
         with Image.open(file) as image:
             assert set(image.info) == {"formalimg-drawn"}
-
-
-def test_images_that_went_through_other_hands_are_unscored(drawn: Path, tmp_path: Path) -> None:
-    """Copies pass as they are; saved again, they are refused, each with the reason."""
-    copies, jpegs = tmp_path / "copies", tmp_path / "jpegs"
-    for folder in (copies, jpegs):
-        folder.mkdir()
-    files = sorted((drawn / "natural-builtin-oracle" / "images").glob("*.png"))
-    for file in files:
-        (copies / file.name).write_bytes(file.read_bytes())
-        with Image.open(file) as image:
-            image.convert("RGB").save(jpegs / f"{file.stem}.jpg", quality=95)
-    judged = ("-j", "builtin/drawn", *FEW)
-    for folder in (copies, jpegs):
-        formalimg("run", "natural", "-m", f"folder/{folder}", *judged, "--out", str(tmp_path / f"run-{folder.name}"))
-    kept, lost = (open_run(tmp_path / f"run-{folder.name}").outcomes() for folder in (copies, jpegs))
-    assert sum(not one.reason and bool(one.passed) for one in kept) == len(files)
-    refused = [one for one in lost if one.reason == "not understood"]
-    assert len(refused) == len(files)
-    assert all("it is a JPEG file" in one.detail for one in refused)
-
-
-def test_the_oracle_draws_conceptmix(tmp_path: Path) -> None:
-    done = formalimg("run", "conceptmix", "-m", "builtin/oracle", *FEW, "--out", str(tmp_path / "run"))
-    assert done.code == 0, done.err
-    made = [one for one in open_run(tmp_path / "run").outcomes() if not one.reason]
-    assert made
-    assert all(one.passed for one in made)
-    report = json.loads(formalimg("report", str(tmp_path / "run"), "--format", "json").out)
-    assert "builtin/drawn" in json.dumps(report)

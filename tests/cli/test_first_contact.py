@@ -19,6 +19,7 @@ pytestmark = pytest.mark.usefixtures("stand_alone")
 NOTHING_BEGUN = "(nothing was begun; --no-preflight, in Python preflight=False, skips this check)"
 ASKED_FOR_A_BOX = "shown a drawing of a red bottle at the lower left and asked where the bottle is, openai/looker "
 ONE_ITEM = ("--levels", "1", "--per-level", "1", "--size", "64")
+BLIND = "it does not see the images"
 QUICK = "initial_backoff=0"
 PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "troubleshooting.md").read_text(encoding="utf-8")
 """The page with the table of all this."""
@@ -105,7 +106,7 @@ def test_answers_that_cannot_be_used(answer: str, words: str) -> None:
 @pytest.mark.parametrize("answer", [found((10, 20, 50, 60)), found(None)], ids=["a box", "no box"])
 def test_a_model_that_does_not_see_the_images(answer: str) -> None:
     with Loopback(reply=lambda asked: answer) as server:
-        _refused(_run(server), "says the same of two drawings that differ", "it does not see the images", NOTHING_BEGUN)
+        _refused(_run(server), "says the same of two drawings that differ", BLIND, NOTHING_BEGUN)
         assert len(server.requests) == 2
 
 
@@ -193,28 +194,13 @@ def test_judging_an_existing_run_tries_the_judge_too() -> None:
     ("suite", "reply", "code", "words"),
     [
         ("natural", lambda asked: clause_answer(asked, shown(asked) == "low", shown(asked) == "fork"), 0, "1 drawing,"),
-        (
-            "natural",
-            lambda asked: clause_answer(asked, True, True),
-            2,
-            "(it says yes, yes): it does not see the images",
-        ),
-        (
-            "natural",
-            lambda asked: clause_answer(asked, False, False),
-            2,
-            "(it says no, no): it does not see the images",
-        ),
+        ("natural", lambda asked: clause_answer(asked, True, True), 2, f"(it says yes, yes): {BLIND}"),
+        ("natural", lambda asked: clause_answer(asked, False, False), 2, f"(it says no, no): {BLIND}"),
         ("natural", lambda asked: clause_answer(asked, True, shown(asked) == "fork"), 0, "1 drawing,"),
         ("natural", lambda asked: clause_answer(asked, False, shown(asked) == "fork"), 0, "erred on a simple drawing"),
         ("natural", lambda asked: "It shows a bottle.", 2, "whether there is a fork, openai/looker gave answers that"),
-        ("conceptmix", lambda asked: word_answer(True), 2, "(it says yes, yes): it does not see the images"),
-        (
-            "cf-world",
-            lambda asked: "Nine out of ten.",
-            2,
-            "asked for a score of how far it shows a bottle, openai/looker",
-        ),
+        ("conceptmix", lambda asked: word_answer(True), 2, f"(it says yes, yes): {BLIND}"),
+        ("cf-world", lambda asked: "9 of 10.", 2, "asked for a score of how far it shows a bottle, openai/looker"),
     ],
 )
 def test_judges_of_yes_and_no_and_of_scores(suite: str, reply: Reply, code: int, words: str) -> None:

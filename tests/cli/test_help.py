@@ -80,6 +80,7 @@ def test_output_survives_a_terminal_without_unicode() -> None:
 
 
 WIDE = {"COLUMNS": "100"}
+WORDS = [words for words, _ in commands()]
 
 
 def _help(*command: str) -> str:
@@ -92,23 +93,12 @@ def _sections(page: str) -> list[str]:
     return re.findall(r"^(\w[\w ]*):$", page, re.MULTILINE)
 
 
-def _commands() -> Iterator[tuple[str, ...]]:
-    waiting: list[tuple[tuple[str, ...], Any]] = [((), typer.main.get_command(app))]
-    while waiting:
-        words, command = waiting.pop()
-        inner = getattr(command, "commands", None)
-        if inner is None:
-            yield words
-        else:
-            waiting += [((*words, name), each) for name, each in inner.items()]
-
-
 def test_commands_are_listed_by_purpose() -> None:
     page = _help()
     assert _sections(page) == ["Options", "Evaluate", "Rely on it", "Data", "Set up", "Groups of commands"]
     everyday = [name for name, entry in COMMANDS.items() if entry.section != "Groups of commands"]
     assert len(everyday) <= 17
-    for name, *_ in _commands():
+    for name, *_ in WORDS:
         assert re.search(rf"^  {name} +\w", page, re.MULTILINE), name
 
 
@@ -118,13 +108,13 @@ def test_options_of_run_are_listed_by_purpose_on_two_screens() -> None:
     assert len(page.splitlines()) <= 2 * 45  # at 80 columns, which is what is left here
 
 
-@pytest.mark.parametrize("command", [*_commands()], ids=" ".join)
+@pytest.mark.parametrize("command", WORDS, ids=" ".join)
 def test_help_has_no_types_of_python_and_no_limits_that_nobody_meets(command: tuple[str, ...]) -> None:
     page = _help(*command)
     assert not re.search(r"<(list|path|str|int)\b|\[\[|\[default: ?\(|\d{19}|<=1000000\b", " ".join(page.split()))
 
 
-@pytest.mark.parametrize("command", [*_commands()], ids=" ".join)
+@pytest.mark.parametrize("command", WORDS, ids=" ".join)
 def test_every_command_takes_verbose(command: tuple[str, ...]) -> None:
     assert re.search(r"^  -v, --verbose ", _help(*command), re.MULTILINE)
 
@@ -157,7 +147,7 @@ def test_events_go_to_standard_error(logger: logging.Logger, capsys: pytest.Capt
 
 
 def test_options_of_models_judges_and_writers_are_described_alike() -> None:
-    found = [line for command in _commands() for line in _help(*command).splitlines() if " KEY=VALUE " in line]
+    found = [line for command in WORDS for line in _help(*command).splitlines() if " KEY=VALUE " in line]
     assert len(found) > 10
     assert [line for line in found if not re.search(r"KEY=VALUE +Option of the \w+", line)] == []
 
@@ -169,5 +159,5 @@ def test_commands_are_imported_when_they_are_used() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name for name in done.stdout.split() if name.startswith("formalimg.cli.")}
     assert "formalimg.cli.listings" in loaded
-    others = {words[-1] for words in _commands()} | COMMANDS.keys()
+    others = {words[-1] for words in WORDS} | COMMANDS.keys()
     assert not loaded & {f"formalimg.cli.{name}" for name in others - {"vocabulary"}}

@@ -33,6 +33,10 @@ sys.exit(main())
 """
 
 
+def _ended(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, timeout=60)
+
+
 @pytest.mark.parametrize(
     "module",
     [
@@ -48,9 +52,7 @@ sys.exit(main())
     ][:: tries(3, 1)],
 )
 def test_pressed_while_a_module_is_imported(module: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _PRESSED_AT, module, *RUN], cwd=tmp_path, capture_output=True, text=True, timeout=60
-    )
+    done = _ended(tmp_path, "-c", _PRESSED_AT, module, *RUN)
     assert done.returncode == 130, done.stderr
     assert done.stderr.splitlines() == ["stopped; nothing is half-written, and the same command starts again"]
     assert done.stdout == ""
@@ -64,13 +66,7 @@ def test_pressed_while_a_library_turns_errors_into_others(tmp_path: Path) -> Non
         "except BaseException:\n    raise ImportError('no such extension') from None\n"
     )
     (tmp_path / "model.py").write_text("import converting\ndef paint(requests): ...\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "formalimg", "run", "knolling", "-m", "python/model:paint"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = _ended(tmp_path, "-m", "formalimg", "run", "knolling", "-m", "python/model:paint")
     assert (done.returncode, done.stderr.count("\n"), "stopped" in done.stderr) == (130, 1, True), done.stderr
 
 
@@ -117,10 +113,5 @@ def test_pressed_twice_prints_one_line(tmp_path: Path) -> None:
 def test_a_command_that_was_started_to_ignore_it_goes_on(tmp_path: Path) -> None:
     """As shells start what runs in the background."""
     ignoring = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n{_PRESSED_AT}"
-    done = subprocess.run(
-        [sys.executable, "-c", ignoring, "formalimg.cli.listings", "formula", "vocabulary", "knolling"],
-        cwd=tmp_path,
-        capture_output=True,
-        timeout=60,
-    )
+    done = _ended(tmp_path, "-c", ignoring, "formalimg.cli.listings", "formula", "vocabulary", "knolling")
     assert done.returncode == 0

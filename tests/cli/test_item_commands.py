@@ -14,8 +14,6 @@ from PIL import Image
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load
 from formalimg.benchmarks.registry import suite
-from formalimg.cli.options import read_levels
-from formalimg.errors import FormalimgError
 from formalimg.judges.factory import open_judge
 from formalimg.judges.failures import failure_sentences
 from formalimg.models.registry import open_image_model
@@ -24,7 +22,6 @@ from formalimg.runs.execution import execute
 from formalimg.runs.reader import Judged, open_run
 from formalimg.types import Item
 from tests.support.command import formalimg
-from tests.support.command import formalimg as command
 
 
 def _run(folder: Path, items: list[Item[object]], model: str) -> Path:
@@ -51,36 +48,26 @@ def test_each_image_of_a_run_has_its_outcome_and_what_failed(
     scattered: Path, items: list[Item[object]], tmp_path: Path
 ) -> None:
     oracle = _run(tmp_path / "oracle", items, "builtin/oracle")
-    code, out, err = command("items", "show", "knolling/201", "--run", str(scattered), "--run", str(oracle))
+    code, out, err = formalimg("items", "show", "knolling/201", "--run", str(scattered), "--run", str(oracle))
     assert code == 0, err
     (failed,) = [one for one in _judged(scattered) if one.outcome.item == "201"]
     formula = next(item.spec.text for item in items if item.id == "201")  # type: ignore[attr-defined]
     said = [f"    {one.text}" for one in failure_sentences(failed.verdict, suite("knolling"), formula)]
     assert said
-    assert (
-        out.splitlines()[-5 - len(said) :]
-        == [
-            "",
-            f"builtin/scatter ({scattered})",
-            "  image 0: fail",
-            *said,
-            "",
-            f"builtin/oracle ({oracle})",
-            "  image 0: pass",
-        ][-5 - len(said) :]
-    )
+    fared = [f"builtin/scatter ({scattered})", "  image 0: fail", *said, "", f"builtin/oracle ({oracle})"]
+    assert out.splitlines()[-5 - len(said) :] == [*fared, "  image 0: pass"]
 
 
 def test_the_item_is_that_of_the_run_unless_items_are_named(scattered: Path, tmp_path: Path) -> None:
     others = [replace(item, prompt="Something else.") for item in load("knolling")[:2]]
     write_items(others, tmp_path / "items")
-    code, out, _ = command("items", "show", "knolling/1", "--run", str(scattered), "--items", str(tmp_path / "items"))
+    code, out, _ = formalimg("items", "show", "knolling/1", "--run", str(scattered), "--items", str(tmp_path / "items"))
     assert code == 2
     assert "Something else." in out
-    code, _, err = command("items", "show", "knolling/7", "--run", str(scattered))
+    code, _, err = formalimg("items", "show", "knolling/7", "--run", str(scattered))
     assert code == 2
     assert "has no item knolling/7" in err
-    code, _, err = command("items", "show", "natural/1", "--run", str(scattered))
+    code, _, err = formalimg("items", "show", "natural/1", "--run", str(scattered))
     assert "it is a run of knolling" in err
 
 
@@ -175,6 +162,7 @@ def test_synth_refuses_nonsense(tmp_path: Path) -> None:
     for arguments, says in [
         (("zoo",), "unknown suite"),
         (("natural", "--levels", "a"), "cannot read the levels"),
+        (("natural", "--levels", "1-"), "cannot read the levels"),
         (("natural", "--levels", "31"), "between 1 and 30"),
         (("natural", "--levels", "3", "--objects", "10"), "cannot be divided"),
         (("natural", "--levels", "1", "--objects", "0"), "objects must be between"),
@@ -183,9 +171,3 @@ def test_synth_refuses_nonsense(tmp_path: Path) -> None:
         code, _, err = formalimg("items", "synth", *arguments, "--out", str(tmp_path))
         assert code == 2
         assert says in err
-
-
-def test_levels() -> None:
-    assert read_levels("1-3,7") == (1, 2, 3, 7)
-    with pytest.raises(FormalimgError):
-        read_levels("1-")

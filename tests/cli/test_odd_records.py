@@ -19,9 +19,8 @@ from tests.benchmarks.cfworld.test_tidying import ASKED, GROUP, repository
 from tests.support.command import Result, formalimg
 from tests.support.loopback import Asked, Loopback, Wish
 from tests.support.published import FOLDER, published_instances
-from tests.support.remote_models import stand_alone
 
-pytestmark = pytest.mark.usefixtures("no_preflight")
+pytestmark = pytest.mark.usefixtures("stand_alone", "no_preflight")
 
 pytest.importorskip("openai")
 
@@ -43,11 +42,6 @@ FILES: dict[str, Any] = {
     "7": [SOUND],
 }
 ODD = "no-prompt 1, unknown-predicate 2, unreadable-formula 1, k-differs 1, skipped 1"
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 @pytest.fixture

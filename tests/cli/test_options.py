@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from formalimg import FormalimgError
 from formalimg.cli.options import value_problem
-from formalimg.runs.config import MAX_SAMPLES, RunConfig
+from formalimg.runs.config import MAX_SAMPLES, MAX_SIZE, MIN_SIZE, RunConfig
 from tests.support.command import formalimg
 from tests.support.models import Speckles, small_items
 
@@ -81,6 +81,8 @@ CUP = ("formula", "solve", "--formula", "(exists ?x (Is ?x 'cup'))")
         (READER, "--samples", "1001", "1000"),
         (READER, "--samples", "0", "give 1 to 1000"),
         (READER, "--samples", HUGE, "1000"),
+        (READER, "--size", str(MIN_SIZE - 1), f"{MIN_SIZE - 1} is out of range: give {MIN_SIZE} to {MAX_SIZE}"),
+        (READER, "--size", str(MAX_SIZE + 1), f"{MAX_SIZE + 1} is out of range: give {MIN_SIZE} to {MAX_SIZE}"),
         (READER, "--seed", HUGE, "9223372036854775807"),
         (READER, "--seed", f"-{HUGE}", "-9223372036854775807"),
         (READER, "--per-level", HUGE, "1000000"),

@@ -14,6 +14,7 @@ import pytest
 import formalimg
 from formalimg.errors import FormalimgError
 from formalimg.runs.progress import Progress, run_progress, script_progress
+from tests.support.command import read_terminal
 from tests.support.models import Speckles, small_items
 
 pty = pytest.importorskip("pty", reason="there are no terminals to be had here")
@@ -46,28 +47,17 @@ def _figures(line: str) -> bool:
 
 def test_a_narrow_terminal_has_room_for_all_of_it() -> None:
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", _SHOWING],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env=_environment(),
-    )
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": theirs}
+    process = subprocess.Popen([sys.executable, "-c", _SHOWING], env=_environment(), **streams)
     os.close(theirs)
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stdout.readline() == b"shown\n"
     process.stdin.write(b"\n")
     process.stdin.close()
-    shown = b""
-    try:
-        while more := os.read(ours, 65536):
-            shown += more
-    except OSError:  # how a terminal ends
-        pass
-    os.close(ours)
+    shown = read_terminal(ours)
     assert process.wait(20) == 0
-    lines = [line.strip() for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode()))]
+    lines = [line.strip() for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown))]
     bar, figures, *below = [line for line in lines if line][-4:]
     assert re.fullmatch(f"{_TITLE} ━+", bar)
     assert _figures(figures)
@@ -110,15 +100,9 @@ def _shown_in_a_terminal(code: str) -> str:
     ours, theirs = pty.openpty()
     process = subprocess.Popen([sys.executable, "-c", code], stderr=theirs, env=_environment())
     os.close(theirs)
-    shown = b""
-    try:
-        while more := os.read(ours, 65536):
-            shown += more
-    except OSError:  # how a terminal ends
-        pass
-    os.close(ours)
+    shown = read_terminal(ours)
     assert process.wait(60) == 0
-    return shown.decode()
+    return shown
 
 
 def test_a_script_shows_a_bar_in_a_terminal_unless_told_not_to(tmp_path: Path) -> None:

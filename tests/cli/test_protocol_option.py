@@ -1,4 +1,4 @@
-"""`--protocol` of `run`, `run --no-judge` and `judge`, as a user types it, against a server on this machine."""
+"""`--protocol` of `run --no-judge` and `judge`, as a user types it, against a server on this machine."""
 
 from __future__ import annotations
 
@@ -10,48 +10,22 @@ import pytest
 from formalimg.runs.reader import open_run
 from tests.support.command import formalimg
 from tests.support.loopback import Asked, Loopback
-from tests.support.models import speckled
-from tests.support.remote_models import stand_alone
 
-pytestmark = pytest.mark.usefixtures("no_preflight")
+pytestmark = pytest.mark.usefixtures("stand_alone", "no_preflight")
 
 LAYOUT = ("knolling", "--task", "layout", "--levels", "1", "--per-level", "4", "--model", "openai/planner")
 
 
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
-
-
 @pytest.fixture
 def server() -> Loopback:
-    """Judges say yes, and every second plan cannot be read."""
+    """Every second plan cannot be read."""
     replies: list[str] = []
 
     def reply(question: Asked) -> str:
         replies.append(question.model)
-        if question.model == "looker":
-            return "Yes"
         return "Let me think." if len(replies) % 2 else '[{"label": "cup", "color": "red", "box_2d": [0, 0, 2000, 9]}]'
 
     return Loopback(reply=reply)
-
-
-def test_run_judges_with_the_protocol(server: Loopback, tmp_path: Path) -> None:
-    images = tmp_path / "images"
-    images.mkdir()
-    for number in range(2):
-        (images / f"{number}.png").write_bytes(speckled(str(number)))
-    with server:
-        code, out, err = formalimg(
-            *("run", "conceptmix", "--levels", "1", "--per-level", "2", "--model", f"folder/{images}"),
-            *("--judge", "openai/looker", "-J", f"base_url={server.url}/v1", "--protocol", "published"),
-            *("--out", str(tmp_path / "run")),
-        )
-        assert code == 0, err
-        assert {request.json["max_tokens"] for request in server.requests} == {1}
-    assert "100.0" in out
-    assert {outcome.passed for outcome in open_run(tmp_path / "run").outcomes()} == {True}
 
 
 def test_layouts_are_planned_and_judged_as_published(server: Loopback, tmp_path: Path) -> None:
@@ -74,26 +48,6 @@ def test_layouts_are_planned_and_judged_as_published(server: Loopback, tmp_path:
     assert run.manifest.judge.settings["protocol"] == "published"
     said = {json.dumps(judged.verdict.evidence.get("objects")) for judged in run.judged()}
     assert said == {"null", '[{"label": "cup", "color": "red", "box_2d": [0, 0, 2000, 9]}]'}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ("run", "--no-judge", "knolling", "--model", "builtin/reader"),
-            "--no-judge only generates: give --protocol to",
-        ),
-        (
-            ("run", "knolling", "--model", "builtin/reader", "-j", "detector/owlv2"),
-            "asks a chat model: name a chat model",
-        ),
-    ],
-)
-def test_what_cannot_be_asked_is_one_line(arguments: tuple[str, ...], message: str) -> None:
-    code, _, err = formalimg(*arguments, "--protocol", "published")
-    assert code == 2
-    assert message in err
-    assert len(err.strip().splitlines()) == 1
 
 
 def test_unknown_protocols_are_refused() -> None:

@@ -10,16 +10,10 @@ import pytest
 from formalimg.cli.streams import print_next
 from tests.support.command import Result, formalimg
 from tests.support.loopback import Fault, Loopback
-from tests.support.remote_models import stand_alone
 
-pytestmark = pytest.mark.usefixtures("no_preflight")
+pytestmark = pytest.mark.usefixtures("stand_alone", "no_preflight")
 
 TWO_ITEMS = ("--levels", "1-2", "--per-level", "1", "--size", "64", "--out", "run")
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stand_alone(monkeypatch, tmp_path)
 
 
 def _judge(server: Loopback) -> tuple[str, ...]:

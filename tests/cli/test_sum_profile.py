@@ -37,22 +37,23 @@ def _run(home: Path, *more: str, judge: str = "openai/gemini") -> str:
     return out
 
 
-def test_published_implies_the_published_sum(tmp_path: Path) -> None:
-    said = _run(tmp_path, "--protocol", "published")
-    assert CODE in said
-    assert "profile: official-code" in " ".join(said.split())
-    assert CODE in formalimg("report", str(tmp_path / "run")).out
+@pytest.mark.parametrize(
+    ("options", "here", "implied"),
+    [
+        (("published",), CODE, CODE),
+        (("paper",), PAPER, PAPER),
+        (("published", "--profile", "paper"), PAPER, CODE),
+        (("paper", "--profile", "official-code"), CODE, PAPER),
+    ],
+)
+def test_a_run_is_summed_up_as_its_protocol_implies_or_as_is_chosen(
+    tmp_path: Path, options: tuple[str, ...], here: str, implied: str
+) -> None:
+    said = _run(tmp_path, "--protocol", *options)
+    assert here in said
+    assert ("profile: official-code" in " ".join(said.split())) == (here == CODE)
+    assert implied in formalimg("report", str(tmp_path / "run")).out
     assert PAPER in formalimg("report", str(tmp_path / "run"), "--profile", "paper").out
-
-
-def test_the_paper_sums_up_by_dimension(tmp_path: Path) -> None:
-    assert PAPER in _run(tmp_path, "--protocol", "paper")
-    assert PAPER in formalimg("report", str(tmp_path / "run")).out
-
-
-def test_the_profile_of_a_run_can_be_chosen(tmp_path: Path) -> None:
-    assert PAPER in _run(tmp_path, "--protocol", "published", "--profile", "paper")
-    assert CODE in _run(tmp_path, "--protocol", "paper", "--profile", "official-code")
 
 
 def test_judges_of_several_protocols_are_summed_up_by_the_paper(tmp_path: Path) -> None:

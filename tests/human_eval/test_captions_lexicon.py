@@ -85,6 +85,12 @@ def test_captions_read_by_hand_are_read_the_same() -> None:
         ("over 50 models", "on"),
         ("a long-sleeve shirt", "o"),
         ("wolves, knives, geese", "o"),
+        # In the manner of ConceptMix.
+        ("Two tiny robots stand to the left of a glass house in a pixel art image.", "onstpy"),
+        ("A triangle-shaped pizza is behind three purple spiders.", "ohnpc"),
+        ("In a watercolor picture, a huge metallic bee hovers above an orange.", "ostpy"),
+        ("The image shows a fluffy heart-shaped cactus inside a green truck.", "othpc"),
+        ("Four brown corgis sit at the bottom of a rectangle-shaped hill, drawn with graffiti.", "oncphy"),
     ],
 )
 def test_neighbours_decide(caption: str, expected: str) -> None:
@@ -123,20 +129,6 @@ def test_every_concept_of_conceptmix_is_found() -> None:
                 assert category in find_categories(caption), caption
 
 
-@pytest.mark.parametrize(
-    ("prompt", "expected"),
-    [
-        ("Two tiny robots stand to the left of a glass house in a pixel art image.", "onstpy"),
-        ("A triangle-shaped pizza is behind three purple spiders.", "ohnpc"),
-        ("In a watercolor picture, a huge metallic bee hovers above an orange.", "ostpy"),
-        ("The image shows a fluffy heart-shaped cactus inside a green truck.", "othpc"),
-        ("Four brown corgis sit at the bottom of a rectangle-shaped hill, drawn with graffiti.", "oncphy"),
-    ],
-)
-def test_prompts_in_the_manner_of_conceptmix(prompt: str, expected: str) -> None:
-    assert find_categories(prompt) == {LETTERS[letter] for letter in expected}
-
-
 def test_no_phrase_means_two_objects() -> None:
     folder = files("formalimg.benchmarks.conceptmix.captions") / "words"
     tables = {name: tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8")) for name in _LISTS}
@@ -167,24 +159,8 @@ def test_any_text_is_read_and_what_is_said_to_be_there_is_there(text: str) -> No
         assert set(mention.words) <= set(text.lower().replace("’", "'")) | {" "}
 
 
-_SOME_WORDS = [
-    "red",
-    "orange",
-    "cat",
-    "Cats",
-    "two",
-    "3",
-    "on",
-    "a",
-    "glass",
-    "-",
-    ",",
-    "'s",
-    "in front of",
-    "round",
-    "4k",
-    "in",
-]
+_SOME_WORDS = ["red", "orange", "cat", "Cats", "two", "3", "on", "a", "glass", "in", "in front of"]
+_SOME_WORDS += ["-", ",", "'s", "round", "4k"]
 
 
 @given(st.lists(st.sampled_from(_SOME_WORDS)).map(" ".join))

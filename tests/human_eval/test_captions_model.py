@@ -99,9 +99,7 @@ def test_an_honest_model_and_the_lexicon_agree_in_every_figure(file: Path, tmp_p
 def test_lies_are_no_answers_and_are_counted(lie: str, file: Path) -> None:
     study = study_captions(file, model=Scripted(lambda caption: lie if "dogs" in caption else honest(caption)))
     assert study.unanswered == {"unreadable": 1}
-    assert study.counts.captions == 5
-    assert study.captions == 6
-    assert study.cost == 0.25 * 4 + 0.5
+    assert (study.counts.captions, study.captions, study.cost) == (5, 6, 0.25 * 4 + 0.5)
 
 
 def test_what_is_there_is_not_asked_again_and_what_is_missing_is(file: Path, tmp_path: Path) -> None:

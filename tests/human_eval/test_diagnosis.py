@@ -158,8 +158,7 @@ def test_the_threshold_can_be_set(folders: dict[str, Path]) -> None:
     assert found.lexical is not None
     assert found.lexical.closed == ("g2", "g4")
     (found,) = _diagnosed(folders["described"], folders["main"], threshold=0.0)
-    assert found.lexical is not None
-    assert found.lexical.closed == ()
+    assert not_none(found.lexical).closed == ()
 
 
 def test_each_sample_has_its_own_gate(tmp_path: Path) -> None:
@@ -181,8 +180,7 @@ def test_models_stand_side_by_side_and_are_not_mixed(folders: dict[str, Path], t
     (alone,) = _diagnosed(folders["main"], folders["rules"])
     assert alone.notes == ("no run of cf-world-denominalised to compare main with",)
     (found,) = _diagnosed(folders["main"], other, model="mine")
-    assert found.lexical is not None
-    assert (found.model, found.lexical.ungated.groups) == ("mine", 1)
+    assert (found.model, not_none(found.lexical).ungated.groups) == ("mine", 1)
 
 
 def test_what_cannot_be_compared_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -116,8 +116,7 @@ def test_what_cannot_enter_is_counted(folder: Path, tmp_path: Path) -> None:
     assert (found.scores, found.images, found.raters) == (16, 6, ("ann", "bob"))
     assert found.unscored == {"not understood": 1}
     assert found.incomplete == 1
-    assert found.without_image == ("line 17: run has no sample 0 of item z-l9",)
-    assert found.not_rated == 0
+    assert (found.without_image, found.not_rated) == (("line 17: run has no sample 0 of item z-l9",), 0)
 
 
 def test_the_published_code_gives_each_question_its_full_weight(folder: Path, tmp_path: Path) -> None:
@@ -129,8 +128,7 @@ def test_the_published_code_gives_each_question_its_full_weight(folder: Path, tm
 def test_blank_images_score_nothing_in_sum_and_in_each_dimension(tmp_path: Path, profile: Profile) -> None:
     folder = scored_run(tmp_path / "run", ITEMS[:1], {"a-l1": [1.0]}, blank=frozenset({"a-l1"}))
     found = _studied(folder, tmp_path, "\n".join(PEOPLE.splitlines()[:5]), profile)
-    assert found.questions is not None
-    assert (found.questions.overall.judge, found.unscored) == (0.0, {})
+    assert (not_none(found.questions).overall.judge, found.unscored) == (0.0, {})
     assert {dimension: it.judge for dimension, it in found.by_dimension.items()} == {
         "integrity": 0,
         "assessment": 0,
@@ -214,6 +212,8 @@ def test_the_command_prints_and_writes(folder: Path, tmp_path: Path) -> None:
     for expected in ("-0.125 to +0.125", "33.3 (0.8–90.6)", "Not all questions scored by raters: 1"):
         assert expected in printed
     assert len(json.loads(run("--format", "json"))["scores"][0]["questions"]["overall"]["histogram"]) == 41
+    (published,) = json.loads(run("--format", "json", "--profile", "official-code"))["scores"]
+    assert published["profile"] == "official-code"
     rows = list(csv.DictReader(io.StringIO(run("--format", "csv"))))
     differences = [row["value"] for row in rows if (row["figure"], row["kind"]) == ("judge minus people", "logic")]
     assert [*map(float, differences)] == [pytest.approx(-0.125)]

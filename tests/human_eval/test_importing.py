@@ -19,6 +19,7 @@ from formalimg.human_eval.importing.rating_studies import read_ratings
 from formalimg.runs.reader import Judged, open_run
 from formalimg.types import Item, Unscored, Verdict
 from tests.support.command import formalimg
+from tests.support.values import not_none
 from tests.web.sites import visitor
 
 ITEMS = """item,prompt,question,question_id,expected,parents
@@ -79,8 +80,7 @@ def test_answers_become_a_run_for_each_model(files: Path) -> None:
     )
     with closing(open_run(files / "runs" / "questions-lab-a")) as run:
         assert run.manifest.imported.startswith("eyes.csv (sha256 ")
-        assert run.manifest.judge is not None
-        assert run.manifest.judge.name == "eyes"
+        assert not_none(run.manifest.judge).name == "eyes"
         assert not run.has_images
 
 

@@ -94,8 +94,7 @@ def test_one_sample_of_each_item_is_labelled_in_all_runs(tmp_path: Path) -> None
     assert len({item.item for item in sample.items}) == 9
     assert {item.sample for item in sample.items} == {0, 1, 2}
     tasks = Counter((task.item, task.sample) for task in read_study(tmp_path / "study").tasks)
-    assert set(tasks.values()) == {2}
-    assert len(tasks) == 9
+    assert (set(tasks.values()), len(tasks)) == ({2}, 9)
 
 
 def test_the_images_of_an_item_go_to_the_same_rater(runs: list[Path], tmp_path: Path) -> None:
@@ -124,8 +123,7 @@ def test_more_items_narrow_what_is_not_certain_and_links_stay(runs: list[Path], 
     counts = Counter(item.level for item in after.items)
     assert all(item.probability == counts[item.level] / 20 for item in after.items)
     for outlook in grown.draw.outlooks:
-        assert outlook.now is not None
-        assert outlook.half_width < outlook.now
+        assert outlook.half_width < not_none(outlook.now)
     with open_study(study) as answering:
         assert rate_truly(answering, "rater-1") == 60  # with the link that the rater has
     with opened(*runs[:3]) as opened_runs:
@@ -141,8 +139,7 @@ def test_an_interrupted_growth_is_finished(study: Path, tmp_path: Path) -> None:
     shutil.copy(study / "ratings.sqlite", tmp_path)
     add_images(study, 10)
     shutil.copy(tmp_path / "ratings.sqlite", study)  # as if it had ended between the manifest and the tasks
-    assert finish_growth(study) == 10
-    assert finish_growth(study) == 0
+    assert (finish_growth(study), finish_growth(study)) == (10, 0)
     with open_study(study) as answering:
         assert rate_truly(answering, "rater-1") == 30
 

@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Category, ConceptSpec
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement, JudgeScores, compare_judges, compare_records
+from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement, compare_judges, compare_records
 from formalimg.human_eval.agreement.rated_images import find_judge
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute, judge_run
@@ -102,8 +102,7 @@ def test_two_judges_begin_with_what_a_reader_needs(folder: Path) -> None:
     assert "1 says yes to 33.3 %, 2 to 0.0 %; sensitivity –, specificity 66.7 % (9.4–99.2)" in first
     assert "within levels –: nothing to tell apart within any level" in first
     turned = compare_judges(folder, *(find_judge(open_run(folder), name) for name in ("test/two", "test/one")))
-    assert turned.direction.sensitivity[:2] == (0, 1)
-    assert turned.direction.specificity[:2] == (2, 2)
+    assert (turned.direction.sensitivity[:2], turned.direction.specificity[:2]) == ((0, 1), (2, 2))
 
 
 def test_intervals_of_fractions_stay_between_0_and_1(tmp_path: Path) -> None:
@@ -118,10 +117,8 @@ def test_intervals_of_fractions_stay_between_0_and_1(tmp_path: Path) -> None:
 def test_the_order_of_judges_changes_nothing_but_their_places(folder: Path) -> None:
     run = open_run(folder)
     found, turned = (compare_judges(folder, *(find_judge(run, name) for name in names)) for names in ("23", "32"))
-    assert turned.images == (3, 0, 1, 1)
-    assert turned.passed == found.passed
-    assert turned.questions_by_kind == found.questions_by_kind
-    assert turned.first == found.second
+    assert (turned.images, turned.passed) == ((3, 0, 1, 1), found.passed)
+    assert (turned.questions_by_kind, turned.first) == (found.questions_by_kind, found.second)
     assert [it._replace(first=it.second, second=it.first) for it in turned.disagreements] == list(found.disagreements)
 
 
@@ -142,8 +139,7 @@ def test_judges_are_called_by_name_or_number(folder: Path) -> None:
         with pytest.raises(FormalimgError, match="1 test/early, 2 test/one, 3 test/two"):
             find_judge(run, name)
     same = compare_judges(folder, find_judge(run, "1"), find_judge(run, "2"))
-    assert same.questions.value == 1.0
-    assert same.disagreements == ()
+    assert (same.questions.value, same.disagreements) == (1.0, ())
 
 
 def test_judges_that_cannot_be_compared(folder: Path, tmp_path: Path) -> None:
@@ -180,8 +176,7 @@ def test_every_format_tells_the_same(folder: Path, tmp_path: Path) -> None:
     data = json.loads(_agree(folder, "--format", "json").stdout)
     (found,) = data["judges"]
     assert data["people"] == []
-    assert found["questions_by_kind"]["color"]["value"] == 0.5
-    assert len(found["disagreements"]) == 4
+    assert (found["questions_by_kind"]["color"]["value"], len(found["disagreements"])) == (0.5, 4)
     lines = list(csv.DictReader(io.StringIO(_agree(folder, "--format", "csv").stdout)))
     (color,) = (line for line in lines if line["kind"] == "color")
     assert (color["value"], color["n"], color["left_out"]) == ("0.5", "2", "0")
@@ -351,11 +346,8 @@ def test_the_intervals_are_narrow_enough_to_tell_judges_apart(compared: JudgeAgr
     def fraction(rates: Mapping[Category, Rates], items: Iterable[Item[ConceptSpec]]) -> float:
         return fmean(fmean(_yes(kind, rates) for kind in _kinds(item)) for item in items)
 
-    def overall(scores: JudgeScores) -> Interval | None:
-        return scores.fraction.interval
-
-    assert not _within(overall(compared.first), fraction(HASTY, _items()))
-    assert not _within(overall(compared.second), fraction(CAREFUL, _items()))
+    assert not _within(compared.first.fraction.interval, fraction(HASTY, _items()))
+    assert not _within(compared.second.fraction.interval, fraction(CAREFUL, _items()))
     spatial, object_ = (_same(kind) for kind in ("spatial", "object"))
     assert not _within(compared.questions_by_kind["object"].interval, spatial)
     assert not _within(compared.questions_by_kind["spatial"].interval, object_)

@@ -78,8 +78,7 @@ def test_most_ratings_of_four_or_more_pass_whatever_the_mean(runs: list[StoredRu
 
 def test_a_mean_of_four_passes_by_that_rule_and_missing_ratings_leave_it_open(runs: list[StoredRun]) -> None:
     found = study_likert(_points(), runs, rule="mean")
-    assert found.points is not None
-    passed = {(it.run, it.item): it.passed for it in found.points.images}
+    passed = {(it.run, it.item): it.passed for it in not_none(found.points).images}
     assert [image for image, said in passed.items() if said] == [
         ("one", "a1"),
         ("one", "a2"),
@@ -91,15 +90,13 @@ def test_a_mean_of_four_passes_by_that_rule_and_missing_ratings_leave_it_open(ru
     panel = not_none(found.whole)
     assert (panel.cases, panel.undecided, found.votes) == (8, 1, 23)
     # The judge misses a2 of one and finds b2 of two.
-    assert panel.classified.confusion == (3, 1, 1, 2)
-    assert panel.classified.accuracy.value == 5 / 7
+    assert (panel.classified.confusion, panel.classified.accuracy.value) == ((3, 1, 1, 2), 5 / 7)
     assert panel.classified.accuracy.interval is not None
     assert panel.classified.accuracy.interval.low < clopper_pearson(5, 7).low  # items are the same in all runs
     assert panel.classified.f1.value == 0.75
     assert (panel.classified.sensitivity.value, panel.classified.specificity.value) == (3 / 4, 2 / 3)
     yes = {(it.run, it.item): (it.yes, it.votes, it.human, it.judge) for it in panel.case_answers}
-    assert yes["two", "b2"] == (2, 3, False, True)
-    assert yes["three", "b2"] == (0, 2, None, False)
+    assert (yes["two", "b2"], yes["three", "b2"]) == ((2, 3, False, True), (0, 2, None, False))
     matrix = panel.matrix["ann"]["bob"]
     assert (matrix.equal, matrix.n) == (7, 8)  # only b2 of two tells them apart
     shares = {(it.rater, it.run, it.level): it.rate for it in panel.by_rater}

@@ -23,6 +23,7 @@ from formalimg.human_eval.study_builder import create_study
 from formalimg.human_eval.study_export import export_study
 from formalimg.runs.reader import StoredRun
 from tests.human_eval.rated_runs import concept_items, image_in, opened, rated_run, take
+from tests.support.values import not_none
 
 STRENGTHS = {"alpha": 0.9, "beta": 0.0, "gamma": -0.9}
 ITEMS = concept_items(30)
@@ -67,8 +68,7 @@ def test_a_simulated_study(runs: list[StoredRun], tmp_path: Path) -> None:
     ratings = human_ratings(made.folder, runs)
     found = study_human_ratings(ratings, runs)
     assert isinstance(found, PreferenceStudy)
-    assert found.raters == ("rater-1", "rater-2", "rater-4")
-    assert found.answers == 3 * 90
+    assert (found.raters, found.answers) == (("rater-1", "rater-2", "rater-4"), 3 * 90)
     assert found.overall is not None
     for it in found.overall.models:
         assert it.interval is not None
@@ -84,8 +84,7 @@ def test_a_simulated_study(runs: list[StoredRun], tmp_path: Path) -> None:
     everybody = study_human_ratings(human_ratings(made.folder, runs, exclude_inattentive=1), runs)
     assert isinstance(everybody, PreferenceStudy)
     assert everybody.answers == 4 * 90
-    assert everybody.left.value is not None
-    assert everybody.left.value > 0.55  # the inattentive one always says left
+    assert not_none(everybody.left.value) > 0.55  # the inattentive one always says left
 
     export_study(made.folder, tmp_path / "out")
     lines = (tmp_path / "out" / "preferences.csv").read_text().splitlines()
@@ -101,13 +100,11 @@ def test_pairs_are_balanced_and_blind(runs: list[StoredRun], tmp_path: Path) -> 
     tasks = read_study(made.folder).tasks
     real = [task for task in tasks if not task.is_check]
     pairs = Counter((task.item, *sorted((task.run, task.other.run))) for task in real if task.other)
-    assert set(pairs.values()) == {2}
-    assert len(pairs) == 30 * len(list(combinations(STRENGTHS, 2)))
+    assert (set(pairs.values()), len(pairs)) == ({2}, 30 * len(list(combinations(STRENGTHS, 2))))
     sides = Counter(task.run for task in real)
     assert all(40 < sides[run] < 80 for run in STRENGTHS), "left and right by lot"
     for check in (task for task in tasks if task.is_check):
-        assert check.other is not None
-        assert (check.words_of == check.item) != (check.words_of == check.other.item)
+        assert (check.words_of == check.item) != (check.words_of == not_none(check.other).item)
 
 
 def test_who_cannot_tell_is_counted_and_nothing_else(runs: list[StoredRun], tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from formalimg.types import Item
 from tests.human_eval.concept_runs import PlannedJudge, concept_run
 from tests.human_eval.voted_runs import ITEMS, studied, voted_run, voted_runs
 from tests.support.published import published_concepts
+from tests.support.values import not_none
 
 
 @pytest.fixture(scope="module")
@@ -174,8 +175,7 @@ def test_agreement_by_category_is_the_truth(tmp_path: Path) -> None:
             asked[category] += 1
     with closing(open_run(concept_run(tmp_path / "run", items, [PlannedJudge("test/judge", answers)]))) as run:
         study = study_votes(votes, [run])
-    assert study.questions is not None
-    found = {kind: (it.equal, it.n) for kind, it in study.questions.with_judge_by_kind.items()}
+    found = {kind: (it.equal, it.n) for kind, it in not_none(study.questions).with_judge_by_kind.items()}
     assert found == {category: (right[category], asked[category]) for category in asked}
     assert set(found) == set(CATEGORIES)
     assert right["object"] == asked["object"]

@@ -121,8 +121,7 @@ def test_cannot_tell_is_no_rating_and_is_counted(runs: list[StoredRun], tmp_path
     assert (by_item["000"].points, by_item["000"].passed) == ((4,), True)
     assert (by_item["001"].points, by_item["001"].passed) == ((), None), "unscored, not 0, and not gone"
     assert (by_item["003"].points, by_item["003"].passed) == ((4, 4), True)
-    assert found.attention is not None
-    assert [it.cannot_tell for it in found.attention.raters] == [2, 2]
+    assert [it.cannot_tell for it in not_none(found.attention).raters] == [2, 2]
     export_study(made.folder, tmp_path / "out")
     rows = list(csv.DictReader((tmp_path / "out" / "likert.csv").open()))
     assert [row["rating"] for row in rows].count("cannot tell") == 4
@@ -143,9 +142,7 @@ def test_votes_of_those_who_cannot_tell(runs: list[StoredRun], tmp_path: Path) -
     assert {vote.yes for vote in votes if vote.question == 1} == {None}
     found = study_human_ratings(human_ratings(made.folder, runs), runs)
     assert isinstance(found, VoteStudy)
-    assert found.whole is not None
-    assert found.all_questions is not None
-    assert (found.whole.undecided, found.all_questions.undecided) == (0, 4)
+    assert (not_none(found.whole).undecided, not_none(found.all_questions).undecided) == (0, 4)
 
 
 def test_back_to_the_last_image_and_no_further(runs: list[StoredRun], tmp_path: Path) -> None:

@@ -49,8 +49,7 @@ def test_ratings_are_balanced_and_nobody_sees_an_image_twice(runs: list[StoredRu
     study = read_study(tmp_path / "study")
     real = [task for task in study.tasks if not task.is_check]
     rated = Counter((task.run, task.item, task.sample) for task in real)
-    assert len(rated) == 47
-    assert set(rated.values()) == {3}
+    assert (len(rated), set(rated.values())) == (47, {3})
     seen = Counter((task.rater, task.run, task.item, task.sample) for task in study.tasks)
     assert set(seen.values()) == {1}
     loads = Counter(task.rater for task in study.tasks)

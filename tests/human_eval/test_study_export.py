@@ -138,9 +138,8 @@ def test_scores_are_read_back_and_compared_with_the_judge(tmp_path: Path) -> Non
         assert {(it.question, it.value) for it in ratings} == {(1, 0.9), (2, 0.07)}
         assert len(ratings) == 12
         found = study_human_scores(tmp_path / "out" / "scores.csv", runs)
-    assert found.questions is not None
     # The judge: (3 + 15 · 0.4) / 18 = 0.5. People: (3 · 0.9 + 15 · 0.07) / 18.
-    assert found.questions.overall.mean == pytest.approx(0.5 - (3 * 0.9 + 15 * 0.07) / 18)
+    assert not_none(found.questions).overall.mean == pytest.approx(0.5 - (3 * 0.9 + 15 * 0.07) / 18)
 
 
 def test_labels_are_what_the_gate_is_calibrated_with(tmp_path: Path) -> None:
@@ -158,8 +157,7 @@ def test_labels_are_what_the_gate_is_calibrated_with(tmp_path: Path) -> None:
             item.id: float(scores[item.id][0] >= 0.4) for item in items if item.level == 1
         }
         found = calibrate_gate(tmp_path / "out" / "labels.csv", runs)
-    assert found.best is not None
-    assert 4 / 12 < found.best.value <= 6 / 12
+    assert 4 / 12 < not_none(found.best).value <= 6 / 12
 
 
 def test_boxes_come_with_what_was_found(tmp_path: Path) -> None:

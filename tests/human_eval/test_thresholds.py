@@ -74,21 +74,19 @@ def test_accuracy_and_f1_by_hand(folder: Path, labels: Path) -> None:
         (0.6, 5 / 6, 6 / 7),
         (0.7, 4 / 6, 4 / 6),
     ]
-    assert found.table[2][1:5] == (3, 0, 2, 1)
-    assert found.table[0].interval == clopper_pearson(5, 6)
+    assert (found.table[2][1:5], found.table[0].interval) == ((3, 0, 2, 1), clopper_pearson(5, 6))
     assert {0.45, 0.9, 0.35, 0.0, 1.0} <= {it.threshold for it in found.curve}
 
 
 def test_of_equally_good_ranges_the_one_nearest_to_a_half_is_taken(folder: Path, labels: Path) -> None:
     found = _calibrated(labels, folder)
-    assert found.best is not None
-    assert found.best_f1 is not None
-    assert found.best.equally_good == ((0.2, 0.4, False), (0.45, 0.6, False))
-    assert found.best.value == pytest.approx(0.525)
-    assert found.best.reached == 5 / 6
-    assert found.best.interval.low <= 0.525 <= found.best.interval.high
-    assert found.best_f1.value == pytest.approx(0.3)
-    assert found.best_f1.equally_good == ((0.2, 0.4, False),)
+    best, best_f1 = not_none(found.best), not_none(found.best_f1)
+    assert best.equally_good == ((0.2, 0.4, False), (0.45, 0.6, False))
+    assert best.value == pytest.approx(0.525)
+    assert best.reached == 5 / 6
+    assert best.interval.low <= 0.525 <= best.interval.high
+    assert best_f1.value == pytest.approx(0.3)
+    assert best_f1.equally_good == ((0.2, 0.4, False),)
 
 
 def test_what_cannot_enter_is_counted(folder: Path, labels: Path) -> None:
@@ -99,8 +97,7 @@ def test_what_cannot_enter_is_counted(folder: Path, labels: Path) -> None:
     assert found.undecided == 1  # ann and bob differ on a
     assert found.unscored == {"not understood": 1, "refused": 1}
     assert found.without_image == ("line 10: run has no sample 0 of item nowhere-l1",)
-    assert found.not_labelled == 1
-    assert found.raters == ("ann", "bob")
+    assert (found.not_labelled, found.raters) == (1, ("ann", "bob"))
 
 
 def test_labels_that_make_no_sense_beside_the_runs_are_refused_together(folder: Path, tmp_path: Path) -> None:
@@ -227,12 +224,8 @@ def test_a_score_that_knows_nothing_looks_good_only_on_its_own_images() -> None:
     own, others = [], []
     for _ in range(40):
         images = _coins(chance, 50)
-        best, validated = best_threshold(images, resamples=40), cross_validate(images)
-        assert best is not None
-        assert validated is not None
-        assert validated.value is not None
-        own.append(best.reached)
-        others.append(validated.value)
+        own.append(not_none(best_threshold(images, resamples=40)).reached)
+        others.append(not_none(not_none(cross_validate(images)).value))
     assert mean(own) > 0.58
     assert mean(others) < 0.53
 
@@ -255,12 +248,8 @@ def test_the_interval_holds_the_accuracy_on_other_images(images: int) -> None:
     truths, intervals = [], []
     for _ in range(tries(60, 300)):
         seen = _blurred(chance, images)
-        found, best = cross_validate(seen), best_threshold(seen, resamples=40)
-        assert found is not None
-        assert found.interval is not None
-        assert best is not None
-        truths.append(accuracy(best.value))
-        intervals.append(found.interval)
+        truths.append(accuracy(not_none(best_threshold(seen, resamples=40)).value))
+        intervals.append(not_none(not_none(cross_validate(seen)).interval))
     held = mean(it.low <= mean(truths) <= it.high for it in intervals)
     assert held >= 0.9
 
@@ -272,16 +261,12 @@ def test_images_of_one_item_are_in_one_fold() -> None:
     for item in range(24):
         score, label = chance.random(), chance.random() < 0.5
         images += [LabelledScore(score + extra / 1e6, label, str(item)) for extra in range(5)]
-    found = cross_validate(images)
-    alone = cross_validate([image._replace(item=None) for image in images])
-    once = cross_validate(images[::5])
-    assert found is not None
-    assert alone is not None
-    assert once is not None
+    found = not_none(cross_validate(images))
+    alone = not_none(cross_validate([image._replace(item=None) for image in images]))
+    assert cross_validate(images[::5]) is not None
     assert found.smallest % 5 == 0
-    assert found.interval is not None
-    assert alone.interval is not None
-    assert found.interval.high - found.interval.low > 1.5 * (alone.interval.high - alone.interval.low)
+    wide, narrow = not_none(found.interval), not_none(alone.interval)
+    assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
     assert found == cross_validate(images[::-1])
     assert found != cross_validate(images, seed=1) or found.folds < FOLDS
 
@@ -307,9 +292,8 @@ def test_a_calibration_says_both(tmp_path: Path) -> None:
     labels = [Rating("run", name, 0, None, "ann", float(score > 0.4), 0) for name, score in scores.items()]
     with closing(open_run(run)) as opened:
         found = calibrate_gate(labels, [opened])
-    assert found.best is not None
     assert found.validated is not None
-    assert found.best.reached == 1
+    assert not_none(found.best).reached == 1
     table = calibration_text(found, "md")
     assert "cross-validated" in table
     assert "Fewer than 10 items have the rarer label" in table

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from formalimg.human_eval.agreement.rater_agreement import Panel
 from formalimg.human_eval.agreement.studies import agreement_text, tables_of_study
 from formalimg.human_eval.agreement.vote_study import VoteStudy
 from formalimg.reports.tables.format import cell_text
@@ -72,47 +73,41 @@ def study(runs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Vo
     return studied(runs, _votes(), tmp_path_factory.mktemp("votes"))
 
 
+@pytest.fixture(scope="module")
+def whole(study: VoteStudy) -> Panel:
+    return not_none(study.whole)
+
+
 def _counts(found: Consistency) -> tuple[int, int, int]:
     return found.equal, found.n, found.left_out
 
 
-def test_majorities_make_the_score_of_people(study: VoteStudy) -> None:
-    assert study.whole is not None
-    people = {(it.run, it.level): (it.human.passed, it.human.scored, it.human.expected) for it in study.whole.scores}
-    judge = {(it.run, it.level): (it.judge.passed, it.judge.scored) for it in study.whole.scores}
-    assert people == {
-        ("one", 1): (2, 2, 2),
-        ("one", 2): (1, 2, 2),
-        ("one", 3): (0, 1, 2),  # the votes on c2 are a tie
-        ("one", None): (3, 5, 6),
-        ("three", 2): (1, 2, 2),
-        ("three", None): (1, 2, 2),
-        ("two", 2): (2, 2, 2),
-        ("two", None): (2, 2, 2),
+def test_majorities_make_the_score_of_people(study: VoteStudy, whole: Panel) -> None:
+    assert {(it.run, it.level): (*it.human[:3], *it.judge[:2]) for it in whole.scores} == {
+        ("one", 1): (2, 2, 2, 1, 2),
+        ("one", 2): (1, 2, 2, 1, 2),
+        ("one", 3): (0, 1, 2, 0, 2),  # the votes on c2 are a tie
+        ("one", None): (3, 5, 6, 2, 6),
+        ("three", 2): (1, 2, 2, 0, 2),
+        ("three", None): (1, 2, 2, 0, 2),
+        ("two", 2): (2, 2, 2, 2, 2),
+        ("two", None): (2, 2, 2, 2, 2),
     }
-    assert judge["one", 1] == (1, 2)
-    assert judge["one", 2] == (1, 2)
-    assert judge["one", 3] == (0, 2)
-    assert judge["two", 2] == (2, 2)
-    assert judge["three", 2] == (0, 2)
-    both = {(it.run, it.level): (it.human_of_both, it.judge_of_both) for it in study.whole.scores}
+    both = {(it.run, it.level): (it.human_of_both, it.judge_of_both) for it in whole.scores}
     assert [(it.passed, it.scored, it.expected) for it in both["one", None]] == [(3, 5, 6), (2, 5, 6)]  # without c2
     assert [(it.passed, it.scored) for it in both["one", 3]] == [(0, 1), (0, 1)]
-    assert (study.whole.cases, study.whole.undecided) == (10, 1)
-    assert study.votes == 49
-    assert study.raters == RATERS
+    assert (whole.cases, whole.undecided, study.votes, study.raters) == (10, 1, 49, RATERS)
 
 
-def test_majority_and_judge(study: VoteStudy) -> None:
-    assert study.whole is not None
-    assert _counts(study.whole.with_judge) == (7, 9, 1)
-    assert study.whole.with_judge_by_run["one"].interval == clopper_pearson(4, 5)
-    assert {level: _counts(it) for level, it in study.whole.with_judge_by_level.items()} == {
+def test_majority_and_judge(study: VoteStudy, whole: Panel) -> None:
+    assert _counts(whole.with_judge) == (7, 9, 1)
+    assert whole.with_judge_by_run["one"].interval == clopper_pearson(4, 5)
+    assert {level: _counts(it) for level, it in whole.with_judge_by_level.items()} == {
         1: (1, 2, 0),
         2: (5, 6, 0),
         3: (1, 1, 1),
     }
-    assert {run: _counts(it) for run, it in study.whole.with_judge_by_run.items()} == {
+    assert {run: _counts(it) for run, it in whole.with_judge_by_run.items()} == {
         "one": (4, 5, 1),
         "three": (1, 2, 0),
         "two": (2, 2, 0),
@@ -127,51 +122,43 @@ def test_majority_and_judge(study: VoteStudy) -> None:
     assert _counts(study.questions.with_judge_by_level[2]) == (2, 2, 1)
 
 
-def test_everyone_and_everyone(study: VoteStudy) -> None:
-    assert study.whole is not None
-    matrix = study.whole.matrix
+def test_everyone_and_everyone(whole: Panel) -> None:
+    matrix = whole.matrix
     assert list(matrix) == [*RATERS, "majority", "judge"]
-    assert _counts(matrix["ann"]["bob"]) == (6, 10, 0)
-    assert _counts(matrix["ann"]["cy"]) == (6, 9, 1)
-    assert _counts(matrix["bob"]["cy"]) == (5, 9, 1)
+    people = [_counts(matrix[one][other]) for one, other in (("ann", "bob"), ("ann", "cy"), ("bob", "cy"))]
+    assert people == [(6, 10, 0), (6, 9, 1), (5, 9, 1)]
     assert _counts(matrix["ann"]["majority"]) == (8, 9, 1)
     assert _counts(matrix["ann"]["judge"]) == (8, 10, 0)
-    assert matrix["majority"]["judge"] == study.whole.with_judge
-    assert study.whole.human[:3] == pytest.approx(((6 / 10 + 6 / 9 + 5 / 9) / 3, 3, 0))
-    assert study.whole.human.interval is not None
-    assert study.whole.human.interval.low < 0.35  # six items
+    assert matrix["majority"]["judge"] == whole.with_judge
+    assert whole.human[:3] == pytest.approx(((6 / 10 + 6 / 9 + 5 / 9) / 3, 3, 0))
+    assert not_none(whole.human.interval).low < 0.35  # six items
 
 
-def test_how_far_people_can_be_relied_on(study: VoteStudy) -> None:
+def test_how_far_people_can_be_relied_on(whole: Panel) -> None:
     """Of 29 votes 16 are yes. Five images have two against one, which adds 2 each, and c2 one against one: 12 in all.
 
     By chance it would be 2 · 16 · 13 / 28.
     """
-    assert study.whole is not None
-    assert study.whole.alpha.value == pytest.approx(1 - 12 * 28 / (2 * 16 * 13))
-    assert (study.whole.alpha.n, study.whole.alpha.left_out) == (10, 0)
+    assert whole.alpha.value == pytest.approx(1 - 12 * 28 / (2 * 16 * 13))
+    assert (whole.alpha.n, whole.alpha.left_out) == (10, 0)
 
 
-def test_the_judge_measured_by_the_majority(study: VoteStudy) -> None:
+def test_the_judge_measured_by_the_majority(whole: Panel) -> None:
     """The judge passes a1, b1 and both of the second run, but neither a2 nor the last b2, which people like."""
-    assert study.whole is not None
-    found = study.whole.classified
-    assert found.confusion == (4, 0, 2, 3)
-    assert (found.n, found.left_out) == (9, 1)
+    found = whole.classified
+    assert (found.confusion, found.n, found.left_out) == ((4, 0, 2, 3), 9, 1)
     assert found.recall[:3] == (4, 6, 4 / 6)
-    assert found.recall.interval is not None
-    assert found.recall.interval.low < clopper_pearson(4, 6).low  # the same items in several runs
+    assert not_none(found.recall.interval).low < clopper_pearson(4, 6).low  # the same items in several runs
     assert (found.precision.value, found.specificity.value, found.f1.value) == (1, 1, 0.8)
     assert found.balanced_accuracy.value == pytest.approx(5 / 6)
-    assert found.accuracy.value == study.whole.with_judge.value
+    assert found.accuracy.value == whole.with_judge.value
 
 
-def test_runs_are_ranked_by_people_and_judge(study: VoteStudy) -> None:
+def test_runs_are_ranked_by_people_and_judge(whole: Panel) -> None:
     """At level 2 people give ½, ½ and 1, the judge ½, 0 and 1: ranks 1½, 1½, 3 and 2, 1, 3."""
-    assert study.whole is not None
-    assert study.whole.ranks.by_level[2].value == pytest.approx(sqrt(3) / 2)
-    assert study.whole.ranks.mean == pytest.approx(sqrt(3) / 2)
-    assert (study.whole.ranks.levels, study.whole.ranks.left_out) == (1, 2)
+    assert whole.ranks.by_level[2].value == pytest.approx(sqrt(3) / 2)
+    assert whole.ranks.mean == pytest.approx(sqrt(3) / 2)
+    assert (whole.ranks.levels, whole.ranks.left_out) == (1, 2)
 
 
 def _texts(table: Table) -> list[tuple[str, ...]]:
@@ -192,7 +179,6 @@ def test_alpha_and_the_measured_judge_are_told(study: VoteStudy) -> None:
     assert float(f1["low"]) < 0.8 < float(f1["high"])
     assert float(whole["rank correlation of runs", "2"]["value"]) == pytest.approx(sqrt(3) / 2)
     assert whole["mean rank correlation of runs", ""]["n"] == "1"
-    assert study.whole is not None
     _, measured, relied, ranked, *_ = tables_of_study(study)
     (alpha,) = [row for row in _texts(relied) if row[0] == "Krippendorff's, whole images"]
     assert alpha[1].startswith("0.192 (")
@@ -245,17 +231,16 @@ def test_a_study_begins_with_what_a_reader_needs(study: VoteStudy) -> None:
     assert rows["within levels"].startswith("r = ")
 
 
-def test_both_correlations_are_named(study: VoteStudy) -> None:
+def test_both_correlations_are_named(study: VoteStudy, whole: Panel) -> None:
     """That over levels is near 1 for a judge that knows how hard an item is, and nothing of the image."""
     for form in ("terminal", "md"):
         text = agreement_text([study], form)
         assert "within k, one" in text
         assert "over k, one" in text
         assert "near 1 for such a judge" in " ".join(text.split())
-    assert study.whole is not None
-    scores = [(it.human_of_both.value, it.judge_of_both.value) for it in study.whole.scores if it.run == "one"]
-    assert study.whole.over_levels_by_run["one"] == pearson(scores[:3])
-    assert study.whole.over_levels_by_run["three"].value is None  # of one level
+    scores = [(it.human_of_both.value, it.judge_of_both.value) for it in whole.scores if it.run == "one"]
+    assert whole.over_levels_by_run["one"] == pearson(scores[:3])
+    assert whole.over_levels_by_run["three"].value is None  # of one level
     rows = list(csv.DictReader(agreement_text([study], "csv").splitlines()))
     (within,) = [it for it in rows if (it["figure"], it["of"], it["run"]) == ("r within levels", "whole pictures", "")]
     assert float(within["low"]) < float(within["value"]) < float(within["high"])
@@ -263,14 +248,12 @@ def test_both_correlations_are_named(study: VoteStudy) -> None:
     assert float(both["kappa_low"]) < float(both["kappa"]) < float(both["kappa_high"])
 
 
-def test_answers_that_go_together_within_levels(study: VoteStudy) -> None:
+def test_answers_that_go_together_within_levels(whole: Panel) -> None:
     """In run one, people pass both of k 1 and the judge one of them; of k 2 both pass the same one: ½ / √(½ · 1)."""
-    assert study.whole is not None
-    assert study.whole.within_levels_by_run["one"].value == pytest.approx(sqrt(0.5))
-    assert study.whole.within_levels_by_run["one"].n == 5
-    assert study.whole.within_levels.n == 9
-    assert study.whole.r_by_run[2].value == pytest.approx(sqrt(3) / 2)
-    assert study.whole.r_by_run[1].value is None
+    assert whole.within_levels_by_run["one"].value == pytest.approx(sqrt(0.5))
+    assert (whole.within_levels_by_run["one"].n, whole.within_levels.n) == (5, 9)
+    assert whole.r_by_run[2].value == pytest.approx(sqrt(3) / 2)
+    assert whole.r_by_run[1].value is None
 
 
 def test_all_questions_together(study: VoteStudy) -> None:

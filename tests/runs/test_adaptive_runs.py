@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
+from formalimg.models.base import Failed, ImageRequest, ImageResult
 from formalimg.runs.adaptive import plan_adaptive
 from formalimg.runs.execution import execute
 from formalimg.runs.folder import set_aside
@@ -21,7 +21,7 @@ from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.reader import open_run
 from formalimg.types import Item
 from tests.support.ladders import climb, ladder, ladder_judge, looks_in
-from tests.support.models import NumberJudge, Speckles, small_items, speckled_for
+from tests.support.models import NumberJudge, Speckles, small_items, speckled_for, speckled_for_a_dollar
 from tests.support.run_contents import contents, outcomes
 from tests.support.score_items import score_item
 from tests.support.sizes import tries
@@ -118,12 +118,7 @@ def test_failures_in_a_row_are_counted_across_looks(tmp_path: Path) -> None:
 
 
 def test_the_budget_counts_across_looks(tmp_path: Path) -> None:
-    def paid(request: ImageRequest) -> ImageResult:
-        answer = speckled_for(request)
-        assert isinstance(answer, Generated)
-        return replace(answer, cost=1.0)
-
-    model = Speckles(answer=paid, concurrency=1)
+    model = Speckles(answer=speckled_for_a_dollar, concurrency=1)
     progress = climb(ladder(model, budget=25.0), tmp_path / "run", ladder_judge(MIXED))
     assert (progress.stopped, progress.cost) == (True, 25.0)
     assert len(looks_in(tmp_path / "run")) == 3  # two looks of ten
@@ -195,17 +190,12 @@ def test_looks_that_were_changed_or_lost_are_refused(tmp_path: Path) -> None:
         ({"selection": Selection(levels=[2, 3])}, "climbs from level 1"),
         ({"selection": Selection(levels=[1, 3])}, "climbs from level 1"),
         ({"items": small_items(8, levels=1)}, "no levels"),
+        ({"items": [score_item()]}, "gives scores"),
     ],
 )
 def test_runs_that_cannot_climb_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(FormalimgError, match=message):
         plan_adaptive(replace(ladder(), **changes), ladder_judge(CLEAR))  # type: ignore[arg-type]
-
-
-def test_scores_cannot_be_climbed() -> None:
-    config = replace(ladder(), items=[score_item()])
-    with pytest.raises(FormalimgError, match="gives scores"):
-        plan_adaptive(config, ladder_judge(CLEAR))
 
 
 # --- against another run
@@ -252,11 +242,10 @@ def test_a_restart_after_a_look_leaves_its_trace(tmp_path: Path) -> None:
     climb(ladder(), folder, ladder_judge(MIXED))
     looks = not_none(read_looks(folder))
     assert looks.restarts == (first,)
-    old = set_aside(folder)
+    old = not_none(set_aside(folder))
     climb(ladder(), folder, ladder_judge(CLEAR))
     assert read_restarts(folder) == (first, len(looks.seen))
     lines = [json.loads(line) for line in (folder / "restarts.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert old is not None
     assert [line["moved_to"] for line in lines][1] == old.name
     assert all(line["at"].endswith("Z") for line in lines)
     (folder / "restarts.jsonl").write_text('{"looks": 0}\n', encoding="utf-8")

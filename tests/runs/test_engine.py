@@ -28,6 +28,7 @@ from formalimg.runs.reader import open_run
 from formalimg.types import Item, Setting, Unscored, Verdict
 from tests.support.models import NumberJudge, Speckles, small_items, speckled_for, verdict_of
 from tests.support.run_contents import order, outcomes
+from tests.support.values import not_none
 
 
 def cancelled_at_3(request: ImageRequest) -> ImageResult:
@@ -180,39 +181,23 @@ class Asking:
 
 
 def test_everything_is_foreseen_and_then_nothing(tmp_path: Path) -> None:
-    asked = order(Speckles(), small_items(8))
-    folder = tmp_path / "run"
+    asked, folder = order(), tmp_path / "run"
     before = estimate(asked, folder, NumberJudge())
-    assert (before.images, before.verdicts, before.questions) == (8, 8, 0)
+    assert (before.images, before.verdicts, before.questions, before.judge_cost) == (8, 8, 0, 0)
     assert before.first == asked.items[0].prompt
+    assert estimate(asked, folder, None).judge_cost == 0
     assert not folder.exists()
-    execute(asked, folder, NumberJudge())
-    after = estimate(asked, folder, NumberJudge())
-    assert (after.images, after.verdicts) == (0, 0)
+    for judge, verdicts in ((None, 8), (NumberJudge(), 0)):
+        execute(asked, folder, judge)
+        after = estimate(asked, folder, NumberJudge())
+        assert (after.images, after.verdicts) == (0, verdicts)
 
 
-def test_a_judge_that_asks_nobody_costs_nothing(tmp_path: Path) -> None:
-    assert estimate(order(), tmp_path / "run", NumberJudge()).judge_cost == 0
-    assert estimate(order(), tmp_path / "run", None).judge_cost == 0
-
-
-def test_images_without_a_verdict_are_only_judged(tmp_path: Path) -> None:
-    asked = order(Speckles(), small_items(8))
-    execute(asked, tmp_path / "run")
-    seen = estimate(asked, tmp_path / "run", NumberJudge())
-    assert (seen.images, seen.verdicts) == (0, 8)
-
-
-def test_questions_are_counted_and_priced(tmp_path: Path) -> None:
-    seen = estimate(order(Speckles(), small_items(8)), tmp_path / "run", Asking())
-    assert seen.questions == 2 * (1 + 2 + 3 + 4)
-    assert seen.image_cost is None
-    assert seen.judge_cost is not None
-    assert 0.05 < seen.judge_cost < 1
-
-
-def test_a_judge_whose_price_nobody_knows_has_no_cost(tmp_path: Path) -> None:
+def test_questions_are_counted_and_priced_where_the_price_is_known(tmp_path: Path) -> None:
     judge = Asking()
+    seen = estimate(order(), tmp_path / "run", judge)
+    assert (seen.questions, seen.image_cost) == (2 * (1 + 2 + 3 + 4), None)
+    assert 0.05 < not_none(seen.judge_cost) < 1
     judge.name = "test/unheard-of"
     seen = estimate(order(), tmp_path / "run", judge)
     assert (seen.questions, seen.judge_cost) == (20, None)
@@ -304,8 +289,7 @@ def test_progress_counts_up_to_its_end(tmp_path: Path) -> None:
     done = execute(order(samples=2), tmp_path / "run", NumberJudge(), on_progress=told)
     assert seen[-1] == (32, 32)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-    assert done.remaining_seconds == 0
-    assert done.coverage == 1
+    assert (done.remaining_seconds, done.coverage) == (0, 1)
     assert done.rate > 0
 
 

@@ -20,7 +20,7 @@ from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, 
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.progress import Progress
 from formalimg.types import Item, Part, Unscored, Verdict
-from tests.support.models import NumberJudge, Speckles, small_items, speckled, speckled_for
+from tests.support.models import NumberJudge, Speckles, small_items, speckled, speckled_for, speckled_for_a_dollar
 from tests.support.run_contents import contents, judged, order, outcomes, rows
 
 _PNG = speckled("whole")
@@ -66,8 +66,7 @@ def test_an_image_that_does_not_come_is_recorded_and_tried_again(tmp_path: Path,
 
     done = execute(order(Speckles(answer=bad_once)), folder, NumberJudge())
     assert (done.made, done.refused + done.failed, done.judged) == (7, 1, 7)
-    assert done.coverage == 7 / 8
-    assert done.steps == done.done
+    assert (done.coverage, done.steps) == (7 / 8, done.done)
     bad = outcomes(folder)[3]
     assert (bad.passed, bad.score, bad.reason) == (None, None, reason)
     assert detail in bad.detail
@@ -223,9 +222,7 @@ class _PaintsWithin(Speckles):
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         for request in requests:
             await self._quota.take()
-            answer = speckled_for(request)
-            assert isinstance(answer, Generated)
-            yield replace(answer, cost=1.0)
+            yield speckled_for_a_dollar(request)
 
 
 class _LooksWithin(NumberJudge):

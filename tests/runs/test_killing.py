@@ -27,6 +27,7 @@ from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import contents, order, outcomes, rows, until
 from tests.support.run_in_process import start
 from tests.support.sizes import only_in_full, tries
+from tests.support.values import not_none
 
 _KILLS = tries(5, 20)
 _IMAGES = 160
@@ -84,8 +85,7 @@ def test_a_run_that_is_stopped_keeps_what_was_being_made(tmp_path: Path, unbroke
     until(lambda: len(_asked(log)) > 8)
     process.send_signal(sort)
     assert process.wait(timeout=20) == 130
-    assert process.stderr is not None
-    assert process.stderr.read() == ""
+    assert not_none(process.stderr).read() == ""
     assert _recorded(folder) == set(_asked(log)), "all that was asked for is kept"
     assert len(_recorded(folder)) < _IMAGES
     assert not list(folder.rglob("*.part"))
@@ -196,8 +196,7 @@ def test_the_stop_button_of_a_notebook_stops_the_run(tmp_path: Path, seconds: fl
         assert process.poll() is None, "the first press waits for what is being made"
         process.send_signal(signal.SIGINT)
     assert process.wait(timeout=20) == 0
-    assert process.stdout is not None
-    assert process.stdout.read() == "True\n"
+    assert not_none(process.stdout).read() == "True\n"
     made = sum(outcome.reason != "no image" for outcome in outcomes(folder))
     asked = len((tmp_path / "run.log").read_text().splitlines())
     assert asked < 1500
@@ -235,8 +234,7 @@ def test_a_second_process_is_refused_and_a_reader_is_not(tmp_path: Path) -> None
         until(log.exists)
         second = start(folder, 8, 0, tmp_path / "other log")
         assert second.wait(timeout=20) == 2
-        assert second.stderr is not None
-        told = second.stderr.read()
+        told = not_none(second.stderr).read()
         assert re.fullmatch(rf"error: {folder} is being written by process {first.pid} on \S+: [^\n]*\n", told)
         with pytest.raises(LockedError, match=f"process {first.pid}"):
             judge_run(folder, NumberJudge())

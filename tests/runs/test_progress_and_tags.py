@@ -19,6 +19,7 @@ from formalimg.runs import tags as tags_of_runs
 from formalimg.runs.image_counts import is_in_progress
 from formalimg.runs.reader import open_run
 from formalimg.runs.tags import RunTags, TagsChangedError, can_write_tags, read_tags, write_tags
+from tests.support.values import not_none
 from tests.web.sites import change, concept_run
 
 _BEGIN = (
@@ -33,8 +34,7 @@ def test_a_run_is_in_progress_until_its_process_ends_even_if_it_is_killed(tmp_pa
     assert not is_in_progress(tmp_path)
     command = [sys.executable, "-c", _HOLD, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "held\n"
+        assert not_none(process.stdout).readline() == "held\n"
         assert is_in_progress(tmp_path)
         with pytest.raises(LockedError):
             FolderLock(tmp_path)
@@ -46,8 +46,7 @@ def test_a_run_is_in_progress_until_its_process_ends_even_if_it_is_killed(tmp_pa
 def test_asking_whether_a_run_is_in_progress_keeps_no_run_from_starting(tmp_path: Path) -> None:
     FolderLock(tmp_path).release()
     with subprocess.Popen([sys.executable, "-c", _ASK, str(tmp_path)], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
+        not_none(process.stdout).readline()
         for _ in range(200):
             FolderLock(tmp_path).release()
         process.kill()
@@ -64,8 +63,7 @@ def test_rate_and_time_left_are_those_of_the_last_two_minutes_of_the_process(tmp
     os.utime(tmp_path / "lock", (begun, begun))
     with closing(open_run(tmp_path)) as run:
         found = run.activity()
-    assert found.counts == (12, 1, 2)
-    assert found.counts.done == 9
+    assert (found.counts, found.counts.done) == ((12, 1, 2), 9)
     recent = 4  # item-10, item-11, item-3, item-4
     assert found.rate == pytest.approx(recent, rel=0.1)
     assert found.seconds_left == pytest.approx(3 * 60 / recent, rel=0.1)

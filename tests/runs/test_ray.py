@@ -21,7 +21,7 @@ import pytest
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
-from formalimg.models.base import Generated, ImageRequest, ImageResult, NotStartedError
+from formalimg.models.base import ImageRequest, ImageResult, NotStartedError
 from formalimg.models.registry import open_image_model
 from formalimg.runs.execution import execute
 from formalimg.runs.parties import EngineOptions, Reopenable
@@ -29,8 +29,9 @@ from formalimg.runs.progress import Progress
 from formalimg.runs.ray.pool import CallScheduler, WorkerRate, WorkerSlot, format_rates, open_worker_pool
 from formalimg.runs.ray.worker import ResourceRequest, _ImportPath, _private_token, failure_of, private_cluster, probe
 from formalimg.types import Item, Unscored, Verdict
-from tests.support.models import NumberJudge, Speckles, speckled_for
+from tests.support.models import NumberJudge, Speckles, speckled_for_a_dollar
 from tests.support.run_contents import contents, order
+from tests.support.values import not_none
 
 
 @pytest.mark.parametrize(
@@ -271,10 +272,9 @@ class OneByOne(Queue, Speckles):
         async with self:
             for request in requests:
                 self.asked.append((request.item, request.sample))
-                answer = speckled_for(request)
-                assert isinstance(answer, Generated)
+                answer = speckled_for_a_dollar(request)
                 await asyncio.sleep(0)
-                yield Generated(answer.data, answer.served, 1.0)
+                yield answer
 
 
 @dataclass
@@ -283,8 +283,7 @@ class LooksOnce(Queue, NumberJudge):
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         async with self:
-            assert self.progress is not None
-            self.progress.stopped = True
+            not_none(self.progress).stopped = True
             return await NumberJudge.judge(self, item, image)
 
 

@@ -21,14 +21,8 @@ from formalimg.runs.parties import CircuitBreaker, Safeguards
 from formalimg.runs.progress import Progress
 from formalimg.runs.store import RunStore
 from formalimg.types import Item, Unscored, Verdict
-from tests.support.models import NumberJudge, Speckles, small_items, speckled_for, verdict_of
+from tests.support.models import NumberJudge, Speckles, small_items, speckled_for, speckled_for_a_dollar, verdict_of
 from tests.support.run_contents import order, outcomes, rows
-
-
-def _for_a_dollar(request: ImageRequest) -> ImageResult:
-    answer = speckled_for(request)
-    assert isinstance(answer, Generated)
-    return Generated(answer.data, answer.served, 1.0)
 
 
 def _looked_for_a_dollar(item: Item[object], image: LoadedImage) -> Verdict:
@@ -52,7 +46,7 @@ def slow_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("hands", [1, 3])
 @pytest.mark.usefixtures("slow_disk")
 def test_images_cost_when_they_come_and_not_when_they_are_kept(tmp_path: Path, hands: int) -> None:
-    model = Speckles(answer=_for_a_dollar, concurrency=hands)
+    model = Speckles(answer=speckled_for_a_dollar, concurrency=hands)
     done = execute(order(model, small_items(60), budget=5.0), tmp_path / "run", None)
     assert done.stopped
     assert 5 <= len(model.asked) <= 5 + hands - 1
@@ -73,28 +67,21 @@ def test_verdicts_cost_when_they_come_and_not_when_they_are_recorded(tmp_path: P
 
 
 def test_what_gives_no_image_costs_what_it_says_as_broken_images_do(tmp_path: Path) -> None:
-    results: dict[str, ImageResult] = {
-        "0": Refused("no"),
-        "1": Generated(b"no image", {}, None),
-        "2": Generated(b"no image", {}, 1.0),
-        "3": Refused("no", cost=2.0),
-        "4": Failed("no", cost=4.0),
-        "5": Failed("no", cost=None),
-        "6": Generated(b"no image", {"not": object()}, 8.0),  # type: ignore[dict-item]
-        "7": Generated("no bytes", {}, 16.0),  # type: ignore[arg-type]
-    }
-    config = order(Speckles(answer=lambda request: results[request.item]), small_items(8))
+    given: list[tuple[ImageResult, float, int]] = [  # with its cost, and whether nobody knows that
+        (Refused("no"), 0, 0),
+        (Generated(b"no image", {}, None), 0, 1),
+        (Generated(b"no image", {}, 1.0), 1, 0),
+        (Refused("no", cost=2.0), 2, 0),
+        (Failed("no", cost=4.0), 4, 0),
+        (Failed("no", cost=None), 0, 1),
+        (Generated(b"no image", {"not": object()}, 8.0), 8, 0),  # type: ignore[dict-item]
+        (Generated("no bytes", {}, 16.0), 16, 0),  # type: ignore[arg-type]
+    ]
+    config = order(Speckles(answer=lambda request: given[int(request.item)][0]), small_items(8))
     done = execute(config, tmp_path / "run", None)
     assert (done.cost, done.unpriced, done.made) == (31, 2, 0)
     assert rows(tmp_path / "run", "SELECT item, cost, unpriced FROM pictures ORDER BY item") == [
-        ("0", 0, 0),
-        ("1", 0, 1),
-        ("2", 1, 0),
-        ("3", 2, 0),
-        ("4", 4, 0),
-        ("5", 0, 1),
-        ("6", 8, 0),
-        ("7", 16, 0),
+        (str(number), cost, unpriced) for number, (_, cost, unpriced) in enumerate(given)
     ]
     assert execute(config, tmp_path / "run", None).cost == 62, "all were tried again"
 

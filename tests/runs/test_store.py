@@ -57,8 +57,7 @@ def test_images_that_do_not_fit_stop_the_run(tmp_path: Path, small_disk: Path) -
     _mount_again(small_disk, "size=2m")
     process = start(folder, 40, 0, log, 200)
     assert process.wait(timeout=30) == 2
-    assert process.stderr is not None
-    told = process.stderr.read()
+    told = not_none(process.stderr).read()
     assert told.startswith("error: cannot ")
     assert told.count("\n") == 1
     assert "free some space" in told

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 _CHROMIUM = Path("/usr/bin/chromium")
 _FLAGS = [
@@ -54,3 +54,13 @@ def served_at(app: ASGIApp) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     server.should_exit = True
     thread.join(10)
+
+
+def watched(page: Page, *inside: str) -> list[str]:
+    """The complaints of a page, as they come: errors, dialogs, and requests for other addresses than those inside."""
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    page.on("request", lambda one: None if one.url.startswith(inside) else complaints.append(one.url))
+    return complaints

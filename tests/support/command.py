@@ -76,3 +76,13 @@ def formalimg_process(*arguments: str, stdin: bytes = b"", cwd: Path | None = No
         [sys.executable, "-m", "formalimg", *arguments], input=stdin, capture_output=True, timeout=60, cwd=cwd
     )
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def read_terminal(ours: int) -> str:
+    """All that is written to a terminal until nobody is left who writes."""
+    shown = b""
+    with contextlib.suppress(OSError):  # how a terminal ends
+        while more := os.read(ours, 65536):
+            shown += more
+    os.close(ours)
+    return shown.decode()

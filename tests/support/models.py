@@ -7,7 +7,7 @@ import hashlib
 import io
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -54,6 +54,13 @@ def speckled_for(request: ImageRequest) -> ImageResult:
     """The image of a request; anything that differs in the request makes another image."""
     text = f"{request.item} {request.sample} {request.prompt} {request.seed} {request.size} {request.spec}"
     return Generated(speckled(text, request.size), {"size": request.size})
+
+
+def speckled_for_a_dollar(request: ImageRequest) -> Generated:
+    """The same image, at a price."""
+    answer = speckled_for(request)
+    assert isinstance(answer, Generated)
+    return replace(answer, cost=1.0)
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from html.parser import HTMLParser
 from pathlib import Path
 
 from PIL import Image
@@ -107,3 +108,19 @@ def change(folder: Path, query: str, *values: object) -> None:
 def visitor(folder: Path, token: str | None = None) -> TestClient:
     """Somebody who looks at the site, at this machine."""
     return TestClient(create_viewer_app(Site(folder), token=token), base_url="http://127.0.0.1:8421")
+
+
+class Elements(HTMLParser):
+    """The elements of a page, and what is written in it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data

@@ -6,7 +6,6 @@ import io
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from formalimg.human_eval.study import RatingTask, Study, open_study
 from formalimg.web.annotation import create_annotation_app
 from tests.human_eval.rated_runs import take
 from tests.web.rated_studies import MODEL, studied
-from tests.web.sites import HARM
+from tests.web.sites import HARM, Elements
 
 OWN = {"Origin": "http://127.0.0.1:8422"}
 KINDS: list[RatingProtocol] = ["likert", "questions", "scores", "boxes"]
@@ -57,25 +56,11 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
         yield Open(study, dict(found.links), _client(study))
 
 
-class _Elements(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 @pytest.mark.parametrize("opened", KINDS, indirect=True)
 def test_raters_learn_nothing_of_models_and_texts_stay_texts(opened: Open) -> None:
     answer = opened.visitor.get(f"/rate/{opened.links['rater-1']}")
     assert answer.status_code == 200
-    elements = _Elements()
-    elements.feed(answer.text)
+    elements = Elements(answer.text)
     task = opened.task("rater-1")
     assert task.words in elements.text
     assert (HARM in task.words) == (opened.study.manifest.protocol in ("likert", "questions"))

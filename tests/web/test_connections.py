@@ -6,7 +6,7 @@ import errno
 import json
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 import anyio
@@ -14,7 +14,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import Message
+from starlette.types import Message, Receive
 
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.app import create_reward_app
@@ -236,6 +236,12 @@ def test_different_errors_are_all_logged() -> None:
     assert [repeats.filter(record) for record in records] == [True, True, False]
 
 
+def _handle(receive: Receive, work: Callable[..., Response], kind: bytes = b"application/json") -> None:
+    """A request with a body of up to 1 KB, as it arrives."""
+    scope = {"type": "http", "method": "POST", "headers": [(b"content-type", kind)]}
+    anyio.run(json_endpoint(work, max_bytes=1024), Request(scope, receive))
+
+
 @pytest.mark.parametrize(("chunks", "taken"), [(3, 3), (40, 17)])
 def test_what_is_too_large_is_taken_before_it_is_refused_but_not_without_end(chunks: int, taken: int) -> None:
     sent = 0
@@ -245,13 +251,8 @@ def test_what_is_too_large_is_taken_before_it_is_refused_but_not_without_end(chu
         sent += 1
         return {"type": "http.request", "body": b"x" * 512, "more_body": sent < chunks}
 
-    async def ask() -> None:
-        scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"application/json")]}
-        handle = json_endpoint(lambda request, body: JSONResponse({}), max_bytes=1024)
-        await handle(Request(scope, receive))
-
     with pytest.raises(Exception, match="too large: send no more than 1 KB"):
-        anyio.run(ask)
+        _handle(receive, lambda request, body: JSONResponse({}))
     assert sent == taken
 
 
@@ -267,10 +268,5 @@ def test_what_is_as_large_as_allowed_is_read() -> None:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    async def ask() -> None:
-        scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"application/json; charset=utf-8")]}
-        handle = json_endpoint(work, max_bytes=1024)
-        await handle(Request(scope, receive))
-
-    anyio.run(ask)
+    _handle(receive, work, kind=b"application/json; charset=utf-8")
     assert found == ["x" * 1012]

@@ -18,7 +18,7 @@ from formalimg.runs.queries import ImageFilter
 from formalimg.web.export.addresses import parse_address
 from formalimg.web.export.exporter import MAX_PAIRS, choose_pairs, export_viewer
 from formalimg.web.viewer.site import Site
-from tests.support.browser import PATIENCE, needs_browser, playwright
+from tests.support.browser import PATIENCE, needs_browser, playwright, watched
 from tests.support.command import formalimg
 
 if TYPE_CHECKING:
@@ -46,9 +46,7 @@ class _Links(HTMLParser):
         self.feed(page.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.links += [
-            value or "" for name, value in attrs if name in ("href", "src", "action", "data-tiles", "data-gallery")
-        ]
+        self.links += [value or "" for name, value in attrs if name in _LINKING]
         self.forms += [dict(attrs).get("data-static") or "" for _ in [tag] if tag == "form"]
 
 
@@ -135,10 +133,8 @@ def test_filters_find_what_the_viewer_finds(runs: Path, exported: Path) -> None:
 
 
 def test_images_are_exported_as_chosen(runs: Path, tmp_path: Path) -> None:
-    said = formalimg(
-        "view", str(runs / "knolling"), "--export", str(tmp_path / "a"), "--export-images", "failures",
-        "--export-size", "thumbnail",
-    )  # fmt: skip
+    chosen = ("--export-images", "failures", "--export-size", "thumbnail")
+    said = formalimg("view", str(runs / "knolling"), "--export", str(tmp_path / "a"), *chosen)
     assert said.code == 0, said.err
     assert "1 run, " in said.out
     assert said.err.splitlines() == ["not exported: images that pass", "not exported: images larger than thumbnails"]
@@ -174,14 +170,11 @@ def test_pairs_of_runs_are_limited_and_each_suite_has_its_share() -> None:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     """A page on disk that has seen no complaint: no error, no failed request, nothing from elsewhere."""
-    complaints: list[str] = []
     opened = browser.new_page(viewport={"width": 1280, "height": 900})
     opened.set_default_timeout(PATIENCE)
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    complaints = watched(opened, "file:", "data:")
     # A page that is left at once gives up loading its icon.
     opened.on("requestfailed", lambda one: complaints.append(one.url) if one.failure != "net::ERR_ABORTED" else None)
-    opened.on("request", lambda one: None if one.url.startswith(("file:", "data:")) else complaints.append(one.url))
     yield opened
     assert not complaints
     assert opened.evaluate("typeof pwned") == "undefined"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -290,11 +290,8 @@ def test_a_value_is_worked_out_again_when_its_source_has_changed(monkeypatch: py
 
 def test_many_who_ask_at_once_wait_for_one_answer() -> None:
     kept, work = StampedCache[int](8), _Work(0.05)
-    threads = [threading.Thread(target=kept.get, args=("run", "a", work)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda _: kept.get("run", "a", work), range(8)))
     assert work.times == 1
 
 
@@ -325,11 +322,8 @@ def test_several_runs_together_are_worked_out_once_and_one_choice_at_a_time(runs
         return most
 
     choices = [["first"], ["first", "upright"], ["upright"]] * 3
-    threads = [threading.Thread(target=site.cached, args=(names, work_out)) for names in choices]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(choices)) as threads:
+        list(threads.map(lambda names: site.cached(names, work_out), choices))
     assert most == 1
     assert site.cached(["upright"], lambda: 2) == 1  # not worked out again
     assert site.cached(["upright", "first"], lambda: 2) == 2

@@ -429,11 +429,8 @@ def test_only_some_jobs_wait_for_a_worker_and_others_are_refused_at_once() -> No
             pool.run("words", 1.0)
         waits.append(time.monotonic() - began)
 
-    threads = [threading.Thread(target=ask) for _ in range(30)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10)
+    with ThreadPoolExecutor(30) as threads:
+        list(threads.map(lambda _: ask(), range(30)))
     assert len(waits) == 30
     assert sum(wait >= 0.5 for wait in waits) == 8
 
@@ -442,10 +439,6 @@ pytestmark = pytest.mark.usefixtures("no_preflight")
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-SCORING_CUP_AND_FORK = Scene.of(
-    [SceneObject("cup", Box(100, 100, 300, 300), "red"), SceneObject("fork", Box(600, 100, 660, 400), "gray")]
-)
 
 
 @pytest.fixture
@@ -464,7 +457,7 @@ def scoring_visitor(elsewhere: Path) -> Visitor:
 
 
 def test_without_a_chat_model_drawings_are_scored_as_by_the_command(scoring_visitor: Visitor, elsewhere: Path) -> None:
-    drawing = _png(draw(SCORING_CUP_AND_FORK, 256))
+    drawing = _png(draw(RED, 256))
     prompt = "A blue cup is to the left of a fork."
     reply = scoring_visitor.reply("score", image=_base64(drawing), prompt=prompt)
     (same,) = formalimg.score(drawing, prompt, "builtin/icons", folder=elsewhere / "run")
@@ -533,7 +526,7 @@ def test_an_image_is_chosen_and_scored_in_a_browser(browser: Browser, address: s
     page.goto("/playground")
     page.get_by_role("link", name="any image, any prompt").click()
     assert page.get_by_role("button", name="Score").is_disabled()
-    drawing = _png(draw(SCORING_CUP_AND_FORK, 256))
+    drawing = _png(draw(RED, 256))
     page.set_input_files("#file", {"name": f"{HARM}.png", "mimeType": "image/png", "buffer": drawing})
     page.get_by_label("Prompt").fill("A red cup is to the right of a fork.")
     page.locator("#score:enabled").wait_for()  # the file has been read

@@ -16,12 +16,12 @@ from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.web.playground.routes import playground_routes
 from formalimg.web.server import build_app
-from tests.support.browser import PATIENCE, needs_browser, served_at, started_browser
+from tests.support.browser import PATIENCE, needs_browser, served_at, watched
 from tests.support.sizes import only_in_full
 from tests.web.sites import HARM
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = [needs_browser, only_in_full]
 
@@ -54,31 +54,18 @@ def address() -> Iterator[str]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def opened(address: str) -> Iterator[Page]:
-    with started_browser() as browser:
-        context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
-        context.set_default_timeout(PATIENCE)
-        yield context.new_page()
-
-
 @pytest.fixture
-def page(opened: Page, address: str) -> Iterator[Page]:
+def page(browser: Browser, address: str) -> Iterator[Page]:
     """A page that has seen no complaint: no error of a script, nothing that the policy had to stop, nothing outside."""
-    complaints: list[str] = []
-    listeners = {
-        "pageerror": lambda error: complaints.append(str(error)),
-        "console": lambda message: complaints.append(message.text) if message.type == "error" else None,
-        "dialog": lambda dialog: complaints.append(dialog.message),
-        "request": lambda one: None if one.url.startswith((address, "data:", "blob:")) else complaints.append(one.url),
-    }
-    for event, listener in listeners.items():
-        opened.on(event, listener)  # type: ignore[call-overload]
+    context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE)
+    opened = context.new_page()
+    complaints = watched(opened, address, "data:", "blob:")
     yield opened
-    for event, listener in listeners.items():
-        opened.remove_listener(event, listener)
+    harmed = opened.evaluate("typeof pwned")
+    context.close()
     assert not complaints
-    assert opened.evaluate("typeof pwned") == "undefined"
+    assert harmed == "undefined"
 
 
 def _drop(page: Page, name: str, sort: str, data: bytes) -> None:

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +22,7 @@ from formalimg.benchmarks.cfworld.authoring.review_queue import read_review
 from formalimg.cli.review import review_app
 from formalimg.errors import FormalimgError
 from tests.web.review_queues import FINE, OURS, OWN, harmful_group, queue_of, reviewer, spoilt_group
-from tests.web.sites import HARM
-
-
-class Elements(HTMLParser):
-    """The elements of a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
+from tests.web.sites import HARM, Elements
 
 IDS = [group.id for group in OURS[:4]]
 
@@ -180,13 +167,12 @@ def test_what_others_wrote_never_becomes_markup(tmp_path: Path) -> None:
     ]
     assert [page.status_code for page in pages] == [200, 200, 404]
     for answer in pages:
-        found = Elements()
-        found.feed(answer.text)
-        scripts = [values.get("src") for tag, values in found.found if tag == "script"]
+        found = Elements(answer.text).found
+        scripts = [values.get("src") for tag, values in found if tag == "script"]
         assert scripts[0] == "/static/theme.js"
         assert scripts[1:] in (["/static/review.js"], ["/static/viewer.js"])
-        assert "img" not in [tag for tag, _ in found.found]
-        assert not [name for _, values in found.found for name in values if name.startswith("on") or name == "style"]
+        assert "img" not in [tag for tag, _ in found]
+        assert not [name for _, values in found for name in values if name.startswith("on") or name == "style"]
     assert pages[1].text.count("&lt;script&gt;pwned=1") >= 12
     assert "49" not in pages[1].text.split("{{")[0]
 

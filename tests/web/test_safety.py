@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tests.web.sites import HARM, change, concept_run, visitor
+from tests.web.sites import HARM, Elements, change, concept_run, visitor
 
 PAGES = [
     "/",
@@ -42,27 +41,11 @@ PAGES = [
 ]
 
 
-class _Elements(HTMLParser):
-    """The elements of a page, and what is written in it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_what_others_wrote_never_becomes_markup(runs: Path, page: str) -> None:
     answer = visitor(runs).get(page)
     assert answer.status_code < 500
-    elements = _Elements()
-    elements.feed(answer.text)
+    elements = Elements(answer.text)
     scripts = [values for tag, values in elements.found if tag == "script"]
     own = ["theme", "viewer"]
     if page == "/" or page.startswith("/?"):
@@ -81,9 +64,8 @@ def test_what_others_wrote_never_becomes_markup(runs: Path, page: str) -> None:
 
 
 def test_harmful_text_is_shown_as_it_is(runs: Path) -> None:
-    elements = _Elements()
-    elements.feed(visitor(runs).get("/item?run=first&item=item-3").text)
-    assert elements.text.count(HARM) >= 5  # prompt, two reasons, explanation, answer
+    page = visitor(runs).get("/item?run=first&item=item-3").text
+    assert Elements(page).text.count(HARM) >= 5  # prompt, two reasons, explanation, answer
 
 
 @pytest.mark.parametrize("page", [*PAGES, "/static/viewer.js", "/image?run=first&item=item-0"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from formalimg.runs.execution import execute
 from formalimg.runs.tags import read_tags
 from formalimg.web.viewer.app import create_viewer_app
 from formalimg.web.viewer.site import Site
-from tests.support.browser import PATIENCE, needs_browser, playwright, served_at, started_browser
+from tests.support.browser import PATIENCE, needs_browser, playwright, served_at, watched
 from tests.support.command import formalimg
 from tests.support.hostile_runs import forge
 from tests.web.sites import HARM, Eye, concept_items, concept_run, image
@@ -36,14 +37,10 @@ def address(runs: Path) -> Iterator[str]:
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """A page that has seen no complaint: no error of a script, nothing that the policy had to stop, nothing outside."""
-    complaints: list[str] = []
     context = browser.new_context(base_url=address, viewport={"width": 1100, "height": 800})
     context.set_default_timeout(PATIENCE)
     opened = context.new_page()
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    opened.on("dialog", lambda dialog: complaints.append(dialog.message))
-    opened.on("request", lambda request: None if request.url.startswith(address) else complaints.append(request.url))
+    complaints = watched(opened, address)
     yield opened
     harmed = opened.evaluate("typeof pwned")
     context.close()
@@ -193,20 +190,30 @@ def browser_page(browser: Browser, browser_address: str) -> Iterator[Page]:
     context.close()
 
 
-def test_a_run_in_progress_updates_by_itself_and_ends_by_itself(browser_page: Page, folder: Path) -> None:
-    expect = playwright.expect
+@contextmanager
+def slow_run(folder: Path) -> Iterator[threading.Semaphore]:
+    """A run of ten images in a thread; the semaphore lets as many of them be painted as it is released."""
     allowed = threading.Semaphore(0)
 
     def paint(prompt: str, seed: int) -> Image.Image:
         assert allowed.acquire(timeout=60)
         return image(prompt, seed)
 
-    browser_page.goto("/")
-    browser_page.evaluate("window.isTheSamePage = true")
     config = RunConfig(concept_items(10), CallableModel(paint, name="test/slow"), size=64)
-    run = threading.Thread(target=execute, args=(config, folder / "slow", Eye()))
+    run = threading.Thread(target=execute, args=(config, folder, Eye()))
     run.start()
     try:
+        yield allowed
+    finally:
+        allowed.release(10)
+        run.join(60)
+
+
+def test_a_run_in_progress_updates_by_itself_and_ends_by_itself(browser_page: Page, folder: Path) -> None:
+    expect = playwright.expect
+    browser_page.goto("/")
+    browser_page.evaluate("window.isTheSamePage = true")
+    with slow_run(folder / "slow") as allowed:
         row = browser_page.locator("tr[data-run=slow]")
         expect(row.get_by_role("progressbar")).to_be_visible()  # a new run appears without a reload
         allowed.release(3)
@@ -215,9 +222,6 @@ def test_a_run_in_progress_updates_by_itself_and_ends_by_itself(browser_page: Pa
         expect(row.locator("[data-part=done]")).to_have_text("7 of 10 images")
         expect(row.locator("[data-part=rate]")).to_contain_text("images/min")
         expect(row.locator("[data-part=left]")).to_contain_text("left")
-    finally:
-        allowed.release(10)
-        run.join(60)
     expect(row.get_by_role("progressbar")).to_have_count(0)
     expect(row.locator(".scored")).to_contain_text("9 of 10")  # one of them is not understood
     assert browser_page.evaluate("window.isTheSamePage")
@@ -225,17 +229,8 @@ def test_a_run_in_progress_updates_by_itself_and_ends_by_itself(browser_page: Pa
 
 def test_the_page_of_a_run_follows_it_to_its_end(browser_page: Page, folder: Path) -> None:
     expect = playwright.expect
-    allowed = threading.Semaphore(0)
-
-    def paint(prompt: str, seed: int) -> Image.Image:
-        assert allowed.acquire(timeout=60)
-        return image(prompt, seed)
-
     browser_page.goto("/")
-    config = RunConfig(concept_items(10), CallableModel(paint, name="test/slow"), size=64)
-    run = threading.Thread(target=execute, args=(config, folder / "slow", Eye()))
-    run.start()
-    try:
+    with slow_run(folder / "slow") as allowed:
         allowed.release(1)
         expect(browser_page.locator("tr[data-run=slow] [data-part=done]")).to_have_text("1 of 10 images")
         browser_page.goto("/run?run=slow")
@@ -243,9 +238,6 @@ def test_the_page_of_a_run_follows_it_to_its_end(browser_page: Page, folder: Pat
         expect(browser_page.get_by_text("in progress")).to_be_visible()
         allowed.release(3)
         expect(browser_page.locator("[data-part=done]")).to_have_text("4 of 10 images")
-    finally:
-        allowed.release(10)
-        run.join(60)
     expect(browser_page.get_by_text("in progress")).to_have_count(0)
     expect(browser_page.locator(".lead").first).to_contain_text("10 images, 9 scored")
     assert browser_page.evaluate("window.isTheSamePage")
@@ -325,12 +317,6 @@ def test_on_a_phone_the_filters_are_one_tap_away(browser_page: Page) -> None:
 
 
 ADDRESSES = ("/", "/run?run=0", "/gallery?run=0", "/item?run=0&item=item-3", "/compare?run=0&run=1")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started_browser() as opened:
-        yield opened
 
 
 def test_pages_and_reports_hold_text_and_nothing_else(browser: Browser, tmp_path: Path) -> None:

@@ -126,8 +126,8 @@ def open_untrusted(file: Path | None, mode: OpenMode = "rwc", *, timeout: float)
 def readers_mode(file: Path) -> OpenMode:
     """Return the mode for opening a database to read, in addition to `PRAGMA query_only`.
 
-    Where the folder is not writable, nothing changes, and SQLite needs `immutable` or it would look for files beside.
-    Everywhere else it has to be allowed to write, or it would leave such files behind.
+    In a read-only folder, SQLite needs `immutable`, because it would otherwise look for files next to the database.
+    Elsewhere it must be allowed to write, because it would otherwise leave such files behind.
     """
     is_fixed = not os.access(file.parent, os.W_OK) and not os.path.lexists(f"{file}-wal")
     return "immutable" if is_fixed else "rw"
@@ -167,7 +167,7 @@ class SchemaObject(NamedTuple):
 def require_our_schema(connection: sqlite3.Connection, file: Path | str, sql: str, advice: str) -> None:
     """Raise an error if the schema differs from ours in tables, columns, types, constraints, indexes or triggers.
 
-    Nothing of a foreign schema is executed by this: views, triggers, and expressions in indexes would be by a query.
+    This executes nothing from a foreign schema, whereas a query could run its views, triggers and index expressions.
     """
     expected = _expected_schema(sql)
     actual = _schema(connection)

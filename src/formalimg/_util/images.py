@@ -55,7 +55,7 @@ class FilePart(NamedTuple):
 def metadata_texts(data: bytes) -> Iterator[bytes | None]:
     """Yield all content of an image file that may contain text, decompressed if necessary.
 
-    None stands for a text that cannot be inflated, or is too large.
+    Yields None for a text that cannot be decompressed or is too large.
     """
     remaining = _MAX_INFLATED
     for part in _file_parts(data):

@@ -1,8 +1,8 @@
 """The command that installs an extra of formalimg, shared by all messages.
 
-formalimg need not be on a package index: it is installed from a clone or a wheel. Where that still lies, the command
-names it, so that it also works after a `git pull` that brought a new extra. Elsewhere the plain name is enough: pip
-takes the copy that is installed, and adds what the extra needs.
+formalimg may be installed from a clone or a wheel instead of a package index. If that source still exists, the command
+names it, so that it also works after a `git pull` that added an extra. Otherwise the package name is enough: pip keeps
+the installed copy and adds the dependencies of the extra.
 """
 
 from __future__ import annotations

@@ -77,8 +77,8 @@ def kind_of_special(path: str | os.PathLike[str], *, dir_fd: int | None = None) 
 def refuse_special_file(path: str | os.PathLike[str]) -> None:
     """Raise an error unless the path is a file or folder, because reading pipes and devices may never end.
 
-    A link to a file is one the user may give. A path that does not exist is left to whoever opens it; what the shell
-    has opened, as /dev/stdin or for `<(…)`, is allowed.
+    Links to files are allowed, and so are files opened by the shell, such as /dev/stdin or `<(…)`. A missing path is
+    left to the code that opens it.
     """
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116  # also for plain strings

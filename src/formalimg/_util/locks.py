@@ -23,7 +23,7 @@ _ATTEMPTS, _PAUSE = 5, 0.02  # How often a lock is tried, and seconds in between
 def is_file_locked(path: Path) -> bool:
     """Return whether a process holds the lock of a file; False if the file is missing or its lock unknown.
 
-    Finding out takes the lock for a moment, which `lock_file` allows for.
+    The check takes the lock for a moment, which `lock_file` tolerates.
     """
     try:
         with open(path, encoding="utf-8", opener=open_plain) as file:

@@ -90,7 +90,7 @@ class MemoryGate:
 class AnswerReservation:
     """Memory reserved for the large answers of one task.
 
-    Its answers come one after the other, so it reserves once: waiting for more would be waiting for itself.
+    It reserves only once because its answers arrive one by one; a second reservation could wait for the first.
     """
 
     def __init__(self, outer: AnswerReservation | None) -> None:

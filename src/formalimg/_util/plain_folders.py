@@ -1,7 +1,7 @@
 """Folders opened without following symbolic links, for reading and replacing the files in them safely.
 
-A descriptor of the folder is held, and its files are opened through it: a folder that is moved, or replaced by a link,
-after it was checked leads nowhere else. Windows has no such descriptors; there the names are checked, no more.
+Files are opened through a descriptor of the folder, so moving the folder, or replacing it by a link, after the check
+has no effect. Windows has no such descriptors, so only the names are checked there.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def read_file_bytes(path: Path) -> bytes:
 
 
 class TableRecord(NamedTuple):
-    """A record of a published table: where it stands, and its fields with names in snake case."""
+    """A record of a published table: its position, and its fields with names in snake case."""
 
     where: str
     fields: dict[str, Any]
@@ -95,8 +95,8 @@ def read_table(path: Path, skip: Callable[[str, str], None]) -> list[TableRecord
 def iterate_table(path: Path, skip: Callable[[str, str], None]) -> Iterator[TableRecord]:
     """Yield the records of a third-party table in JSON Lines, JSON or CSV.
 
-    Bytes that are no text are replaced. A JSON object of objects is a list of them, each with its key as `id`. A file
-    is read as records are taken, except for JSON, whose values are counted before.
+    Undecodable bytes are replaced. A JSON object of objects is read as a list of them, each with its key as `id`. Files
+    are read lazily, except for JSON, whose values are counted first.
     """
     match path.suffix.lower():
         case ".jsonl" | ".ndjson":

@@ -1,7 +1,7 @@
 """Strict parsing of untrusted JSON, TOML and database columns, and size limits for JSON before parsing.
 
-Duplicate keys, NaN and Infinity are errors, what is written can be stored as UTF-8, and TOML is parsed in linear time.
-Values of a database have the types and ranges that we write, or are errors.
+Duplicate keys, NaN and Infinity are errors, output can be encoded as UTF-8, and TOML is parsed in linear time. Database
+values with types or ranges that formalimg does not write are errors.
 """
 
 from __future__ import annotations
@@ -197,8 +197,8 @@ _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[{,:]', re.DOTALL)
 def count_values(text: bytes | bytearray, limit: int) -> int:
     """Return the number of keys and values in a JSON text without parsing it, up to `limit + 1`.
 
-    The text need not be JSON. What is within the limit may be counted too high by what strings contain. The time is
-    linear, and short for texts within the limit.
+    The text need not be JSON. The count may be too high because of characters within strings. The time is linear, and
+    short for texts within the limit.
     """
     count = 1
     for start in range(0, len(text), _SLICE):

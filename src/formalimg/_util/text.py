@@ -28,7 +28,7 @@ _CONTROLS = re.compile(f"[\0-\x08\x0b-\x1f{HIDDEN}\u061c\u200e\u200f]")
 def visible(text: str, *, one_line: bool = False) -> str:
     r"""Return the text with control characters escaped, such as `\x1b`, so that terminals ignore them.
 
-    Characters beyond ASCII are written as JSON writes them, so that JSON stays the same data.
+    Characters beyond ASCII are escaped as in JSON, so that escaped JSON remains the same data.
     """
     if text.isprintable():  # nearly all texts
         return text
@@ -52,8 +52,8 @@ _EXECUTED = re.compile("'*[=+\\-@\\t\\n\\r\uff1d\uff0b\uff0d\uff20]")
 def csv_cell(value: object) -> object:
     """Return a CSV cell that spreadsheets do not execute, with control characters escaped.
 
-    Text that a spreadsheet would execute has an apostrophe in front, which `read_csv_cell` takes off again. Control
-    characters are written out, except for newlines and tabs. Numbers stay numbers, also as text.
+    Text that a spreadsheet would execute gets a leading apostrophe, which `read_csv_cell` removes. Control characters
+    are escaped, except for newlines and tabs. Numbers are unchanged, even as text.
     """
     if not isinstance(value, str):
         return value
@@ -80,7 +80,7 @@ def _is_number(text: str) -> bool:
 def truncate(message: str, head: int, tail: int) -> str:
     """Return the message on one line, truncated in the middle to `head` + `tail` characters.
 
-    Messages quote what users and servers sent, which may be endless or hold terminal escapes.
+    Messages quote text from users and servers, which may be very long or contain terminal escapes.
     """
     if len(message) > head + tail:
         message = f"{message[:head]}…{message[-tail:]}"

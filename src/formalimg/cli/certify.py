@@ -99,11 +99,11 @@ def certify_command(
     out: Annotated[Path | None, option("FILE", "Write the certificate, for `report --certificate`.")] = None,
     as_json: Annotated[bool, option("--json", "Print the certificate as JSON.")] = False,
 ) -> None:
-    """Measure a judge, or a grounder, by drawings whose content is known.
+    """Measure the accuracy of a judge or grounder on drawings with known content.
 
-    With --suite, items are drawn as they should be, with one clause flipped, and with changes that must not matter
-    (brightness, JPEG, text, a border, a mirror). The certificate has sensitivity and specificity by kind of clause,
-    predicate, level, size and number of objects, how many answers stay, and the faults in words.
+    With --suite, items are drawn as they should be, with one clause flipped, and with changes that should not affect
+    the verdict (brightness, JPEG, text, a border, a mirror). The certificate has sensitivity and specificity by kind of
+    clause, predicate, level, size and number of objects, how many answers stay, and the faults in words.
 
     Without, a grounder looks for the objects of random scenes. An object counts as found if its class is right and the
     boxes overlap by 0.9. Drawings are used as they are, and after compression, scaling, blur and noise. With --require,

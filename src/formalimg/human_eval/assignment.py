@@ -81,8 +81,8 @@ def choose_images(
 def assign_images(images: Sequence[T], raters: int, per_image: int, rng: random.Random) -> tuple[tuple[T, ...], ...]:
     """Assign images to raters.
 
-    Each image goes to the raters with the fewest so far, at random among equals. So shares never differ by more than
-    one, in any stretch of the list never by more than two, and all pairs of raters share images.
+    Each image goes to the raters with the fewest images so far, with ties broken at random. So shares differ by at most
+    one, in any stretch of the list by at most two, and all pairs of raters share images.
     """
     if per_image < 1:
         raise FormalimgError(f"{per_image} ratings per image: ask for at least 1")

@@ -208,8 +208,8 @@ def _read_prompts() -> Sequence[Mapping[str, Any]]:
 def notices_mismatch(protocol: RatingProtocol, steps: Sequence[RatingStep], answers: Mapping[str, object]) -> bool:
     """Return whether a rater noticed that the prompt of an attention check does not belong to the image.
 
-    That is: at most 2 of 5 points; no to the image as a whole; or less than half for the decisive point. To be unable
-    to tell does not pass: nothing of what is asked for is there.
+    This means at most 2 of 5 points, no to the image as a whole, or less than half for the decisive point. Being unable
+    to tell does not pass, because nothing that the prompt asks for is there.
     """
     if protocol == "scores":
         decisive = [answers[step.name] for step in steps if step.about == "assessment"]

@@ -194,8 +194,8 @@ def write_study(
 ) -> dict[str, str]:
     """Write a study to a new folder and return the secret part of each rater's link.
 
-    Tasks are in the order in which each rater sees them. Answers, if any, were given elsewhere: one to each task, which
-    has one step. All are stored with the time of writing.
+    Tasks are in the order in which each rater sees them. Answers, if any, were given elsewhere, one to each task, which
+    then has a single step. They are stored with the time of writing.
     """
     if folder.exists():
         raise FormalimgError(f"{folder} already exists: choose another folder for the study")

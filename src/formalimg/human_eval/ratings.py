@@ -184,7 +184,7 @@ def human_labels(
     """Load one label per image that people rated, keyed by resolved run folder.
 
     Images of a study are a random sample of their runs, unless those with borderline scores were taken first: then the
-    labels are refused. Of a file this is unknown. `study` is the study of these ratings, where it was made before.
+    labels are refused. For a file this is unknown. `study` is the study of these ratings, if it is already available.
     """
     path = Path(path)
     ratings = human_ratings(path, runs, exclude_inattentive)

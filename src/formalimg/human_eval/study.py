@@ -229,8 +229,8 @@ class Study:
     def go_back(self, rater: str, task: str | None = None) -> None:
         """Make the most recently finished image current again, so that the rater can correct the answers.
 
-        Only this one: what was finished before it is final. Corrected answers are added to the history, the last one
-        counts. `task` is the one on the rater's screen; None if all are finished. `finish` leads on again.
+        Images finished before it are final. Corrected answers are added to the history, and the last one counts. `task`
+        is the one on the rater's screen; None if all are finished. `finish` moves on again.
         """
         with self._one_at_a_time:
             current, position = self._current(rater), self._position(rater)

@@ -87,14 +87,14 @@ def create_study(
             suite allows no more. A check is an image beside the prompt of another item: one that the rater does not
             see otherwise or, where there is none, saw before. The study knows which they are, raters do not.
         seed: determines choice, assignment and order; tokens and links are random.
-        borderline: take the images whose score lies in `BORDERLINE`, where raters tell most about a threshold; others
-            only fill up `per_level`, so that all runs have as many.
-        labels: to correct the judge of one run: draw so many of its judged images at random, more of those levels and
-            judge answers where labels tell most. Of several runs: draw so many items, the same for all, at random
-            within levels. The study knows how likely each was drawn.
-        rules: who is excluded, stated beforehand; how many checks may be missed follows from their number, if it is not
-            said.
-        rule: how Likert ratings of an image become a label, stated beforehand: most are 4 or more, or their mean is.
+        borderline: prefer images whose score lies in `BORDERLINE`, where ratings tell most about a threshold; others
+            only fill up `per_level`, so that all runs have equally many.
+        labels: to correct the judge of one run, the number of its judged images to sample, more from levels and judge
+            answers where labels tell most; for several runs, the number of items to sample within levels, the same for
+            all. Sampling probabilities are stored.
+        rules: the rules for excluding raters, fixed beforehand; by default, the permitted misses follow from the number
+            of checks.
+        rule: how Likert ratings become a label, fixed beforehand: whether most, or their mean, are 4 or more.
         instructions: whether raters first see instructions and practice.
         completion_url: where raters go when they have finished, such as a page of their platform.
         made_with: the version of formalimg, for the record.

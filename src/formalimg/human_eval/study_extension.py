@@ -1,7 +1,7 @@
 """Extension of a correction study by further images or items, sampled where labels narrow intervals most.
 
-The manifest is written first and the tasks of raters after it: where that is interrupted, the manifest says which
-images are still to be added, and the next start adds them.
+The manifest is written before the tasks of raters: after an interruption, it names the images that are still to be
+added, and the next start adds them.
 """
 
 from __future__ import annotations

@@ -240,9 +240,9 @@ class SuppressionResult(NamedTuple):
 def suppress_overlaps(detections: Iterable[ScoredBox], max_overlap: float) -> SuppressionResult:
     """Apply non-maximum suppression across classes, the highest score first.
 
-    1. Boxes are clipped to the image; what is then less than 1 of 1000 wide or high is dropped.
-    2. Of boxes with an IoU of `max_overlap` or more, only the one with the highest score is kept, whatever their
-       classes: an object is of one class. Of equal scores, the class that was queried first is kept.
+    1. Boxes are clipped to the image, and those then less than 1 of 1000 wide or high are dropped.
+    2. Of boxes with an IoU of `max_overlap` or more, only the one with the highest score is kept, even across classes,
+       because an object has one class. Ties go to the class that was queried first.
     """
     kept: list[ScoredBox] = []
     dropped: list[ScoredBox] = []

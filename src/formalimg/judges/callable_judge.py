@@ -46,8 +46,8 @@ class CallableJudge:
         Args:
             function: takes an image and an item.
             name: name in tables; that of the function if empty.
-            settings: what else shapes its answers, to record. A digest of its source code is recorded too, because
-                another version of it is another judge; what it reads from elsewhere is not seen.
+            settings: other settings that affect its answers, to be recorded. A digest of its source code is recorded
+                too, so that a changed function is another judge; changes in code that it imports are not seen.
             concurrency: maximum number of concurrent calls; one unless the function is thread-safe, or async.
             threshold: the score from which an image or a part passes, where the function returns numbers.
 

@@ -1,4 +1,4 @@
-"""Base classes for judges that query a chat model about an image: our way, or as published scripts do.
+"""Base classes for judges that query a chat model about an image, with our prompts or as published scripts do.
 
 Clause, question and score judges and the VLM grounder are chat judges, which validate the answer and retry once. They
 differ in prompt, in answer type, and in how answers become parts of a verdict.
@@ -157,8 +157,8 @@ class ChatJudge(PromptedChat):
 class PublishedJudge(PromptedChat):
     """Base class for judges that follow published scripts.
 
-    What the published scripts take for an answer counts as they count it. What they leave out of their totals, or count
-    as a fail because no answer came, is `Unscored`.
+    Answers that the published scripts accept count as they do there. Images that the scripts leave out of their totals,
+    or count as failed because there is no answer, are `Unscored`.
     """
 
     rules: ClassVar[Mapping[str, Setting]] = {"protocol_rules": 1}
@@ -182,7 +182,7 @@ class PublishedJudge(PromptedChat):
     def _label(self, prompt: Prompt, label: str) -> str | None:
         """Return the media type declared by a published script if its request is reproduced exactly, else None.
 
-        That is so with the authors' text, and a server of the kind that they asked: others check the type.
+        This requires the authors' text and the kind of server that they used, because others check the type.
         """
         return label if prompt.origin and self._chat.name.startswith("openai/") else None
 
@@ -203,7 +203,7 @@ async def attach_image(image: LoadedImage, label: str | None = None) -> Attachme
 def system_and_user(prompt: Prompt, values: Mapping[str, str]) -> tuple[str, str]:
     """Split a prompt at the `[user]` line, and return the filled system and user messages.
 
-    Blanks at their ends are part of a text of the authors, and of no other.
+    Surrounding blanks are kept only in texts by the benchmark authors.
     """
     system, separator, user = prompt.text.partition(USER_LINE)
     parts = (system, user) if prompt.origin else (system.strip(), user.strip())
@@ -324,8 +324,8 @@ def _build_question(
 ) -> tuple[str | Attachment, ...]:
     """Build the message for a prompt, with the image inserted at its placeholder.
 
-    Our prompts put what is the same for all questions first, then the image, then the question: servers with a prefix
-    cache read the instruction once for all images, and each image once for all questions.
+    Our prompts start with the text shared by all questions, then the image, then the question, so that servers with a
+    prefix cache read the instruction once for all images, and each image once for all questions.
     """
     before, placeholder, after = prompt.text.partition(_PLACEHOLDER)
     if not placeholder:

@@ -1,6 +1,6 @@
 """The clause judge, which asks a chat model whether an image satisfies each clause of a formula.
 
-Clauses in an answer are matched letter by letter, or not at all.
+Clauses in an answer must match exactly, except for whitespace.
 """
 
 from __future__ import annotations

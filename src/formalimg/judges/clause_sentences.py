@@ -187,8 +187,8 @@ def parse_clause(text: str) -> ParsedClause | None:
 class JudgedScene:
     """A scene with the clauses of a formula and the best variable binding found by a judge.
 
-    An object that is bound to a variable of another class says nothing about what failed: it is replaced by the object
-    of that class under which most clauses hold, or there is none.
+    An object bound to a variable of another class does not explain what failed. It is replaced by the object of that
+    class for which most clauses hold, if there is one.
     """
 
     # all clauses of the verdict, also those that hold; None for one of another form

@@ -1,7 +1,7 @@
 """The judge `builtin/drawn`, which reads the scene stored in a drawing instead of its pixels.
 
-It does not look at the image. It measures image models, and everything between prompt and report, with a judge that
-cannot err; it says nothing about how well any judge sees.
+It does not look at the image and cannot err, so it measures image models and all steps from prompt to report, but not
+how well any judge sees.
 """
 
 from __future__ import annotations

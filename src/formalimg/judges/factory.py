@@ -48,8 +48,8 @@ def open_judge(
 ) -> Judge:
     """Open a judge for a suite by name, by default the one that works offline.
 
-    A chat model is used as the suite needs it: it is asked for boxes, and logic decides, or for a verdict on each
-    clause, an answer to each question, or a score on each of an item's weighted questions.
+    The suite determines how a chat model is used: it is asked for boxes that logic evaluates, a verdict on each clause,
+    an answer to each question, or a score for each of an item's weighted questions.
 
     Args:
         suite: the benchmark.

@@ -1,7 +1,7 @@
 """Failures of an image as short English sentences, for the viewer, reports, notebooks and the command line.
 
-Of a formula, the scene that the judge stored decides which sentence is true; where none is certain, the clause is given
-in its own words.
+For formulas, the scene stored by the judge decides which sentence is true; if none is certain, the wording of the
+clause is used.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Published grounding files (`responses/knolling/<model>/grounding/json/<id>.json`), judged in bulk.
 
-The image beside a file, `imgs/<id>.png`, is shown where it is there; else the boxes are drawn. Further images of an
+The image beside a file, `imgs/<id>.png`, is shown if it exists; otherwise the boxes are drawn. Further images of an
 item have names such as `<id>_1.json`.
 """
 

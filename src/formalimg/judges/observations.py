@@ -1,7 +1,7 @@
 """Diagnostics of a judge's own behaviour, read from its stored evidence.
 
-Boxes that were dropped for their labels, and verdicts on the whole that the clauses contradict. All of it is read from
-the evidence that verdicts have always been stored with, so runs of earlier versions tell it too.
+These are boxes that were dropped for their labels, and overall verdicts that the clauses contradict. The evidence has
+always been stored with the verdicts, so runs of earlier versions have them too.
 """
 
 from __future__ import annotations

@@ -223,7 +223,7 @@ class QuestionGraphJudge(YesNoJudge):
     An image passes if every question has its expected answer; its score is the weighted mean. It has a verdict only if
     every question that was asked has an answer that is yes or no. With all questions in one request, those whose
     parents failed are answered too, and count as failed all the same. Where zeroing is direct (see `Zeroing`), every
-    question is asked, because the own answer of a parent decides.
+    question is asked, because a parent's own answer decides.
 
     Evidence is that of `YesNoJudge`; `skipped`: the questions that were not asked, with the parent that failed; and
     with a text reader, `by_reader`: see `put_text_beside`.

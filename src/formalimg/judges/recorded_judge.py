@@ -1,8 +1,8 @@
 """Judges that recompute verdicts from recorded answers, without querying any model.
 
-A judge that asks a chat model reads its raw answers again, one that has a grounder decides again by the scene that was
-found. Judges send one request after the other to a model of concurrency 1, so recorded answers need no names: a
-conversation without an answer in it is the next request, and one with an answer the next attempt at the same request.
+A judge with a chat model parses the raw answers again, and one with a grounder evaluates the recorded scene again.
+Judges send requests one by one to a model of concurrency 1, so recorded answers need no names: a conversation without
+an answer is the next request, and one with an answer is the next attempt at the same request.
 """
 
 from __future__ import annotations

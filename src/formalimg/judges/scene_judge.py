@@ -141,7 +141,7 @@ def formula_part(verification: Verification) -> Part:
 class LayoutJudge:
     """A judge for planned layouts that verifies the formula in the scene stored in each file.
 
-    A layout that cannot be read, or leaves the canvas, fails: it is the answer of the planner. The evidence has the
+    A layout that is unreadable or leaves the canvas fails, because it is the planner's answer. The evidence has the
     `rule` by which it fails.
     """
 
@@ -168,7 +168,7 @@ class LayoutJudge:
 class PublishedLayoutJudge:
     """A judge for planned layouts that follows the published evaluator.
 
-    A layout that could not be read is the model's own failure, and fails.
+    An unreadable layout fails, because it is the model's own mistake.
     """
 
     name: str = LayoutJudge.name

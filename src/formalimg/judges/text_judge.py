@@ -1,7 +1,7 @@
 """The text judge, which compares quoted text with the output of a text reader by edit distance.
 
-A wanted string is compared with runs of words, which go on to the next line in reading order, the nearest below, or the
-nearest on the right. Blanks never count. Where a chat model answers the questions, readings are stored without effect.
+A wanted string is compared with runs of words, which may continue on the next line in reading order, the nearest below,
+or the nearest on the right. Blanks are ignored. Where a chat model answers, readings are stored without effect.
 """
 
 from __future__ import annotations

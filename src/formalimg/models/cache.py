@@ -145,7 +145,7 @@ _questions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, CurrentQuesti
 async def single_flight(key: str) -> AsyncIterator[CurrentQuestion]:
     """Wait for any other caller asking the same question, then yield the question.
 
-    One at a time: if the first gets no answer or is cancelled, the next tries itself, and nobody else is cancelled.
+    If the first caller gets no answer or is cancelled, the next one asks; the other callers are not cancelled.
     """
     questions = _questions.setdefault(asyncio.get_running_loop(), {})
     question = questions.setdefault(key, CurrentQuestion())

@@ -30,9 +30,9 @@ class CommandModel:
     """A program as an image model, started once per image and never through a shell.
 
     The prompt replaces `{prompt}` in the arguments, and is in the environment as `FORMALIMG_PROMPT` and on standard
-    input. Likewise, but for the last, `{seed}`, `{size}` (in pixels), `{out}` (the file to write) and `{reference}` (a
-    reference image). The program writes the file, or the image to standard output. An exit code other than 0 is a
-    failure, with the last line of standard error as the reason.
+    input. So are `{seed}`, `{size}` (in pixels), `{out}` (the file to write) and `{reference}` (a reference image),
+    except on standard input. The program writes the file, or the image to standard output. An exit code other than 0 is
+    a failure, with the last line of standard error as the reason.
     """
 
     batch = 1

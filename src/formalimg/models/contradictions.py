@@ -1,7 +1,7 @@
 """Detection of replies that contradict themselves in later values, extra fields or the surrounding prose.
 
-A yes that is taken back, or that was never meant, must not count as a yes. Prose is not understood beyond words and
-phrases of one meaning. Everything takes linear time.
+A yes that is retracted, or was never meant, must not count as a yes. In prose, only unambiguous words and phrases are
+recognized. All functions run in linear time.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def read_verdict(value: object, words: Mapping[str, bool] = VERDICT_WORDS) -> bo
 def find_verdicts(prose: str) -> Iterator[tuple[bool, bool]]:
     """Yield the verdicts in prose that form a clause or end a short one, such as "No." or "the answer is no".
 
-    With each goes whether it is named as the answer: "Answer: no".
+    Each comes with whether it is labelled as the answer, as in "Answer: no".
     """
     before = ""
     for clause in _CLAUSE_END.split(prose):

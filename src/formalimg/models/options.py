@@ -166,7 +166,7 @@ class Options:
     def reject_unknown(self, *later: str) -> None:
         """Raise an error for options that were not read; `later` are those that are read afterwards.
 
-        Call it before keys are asked for: a misspelt `base_url` is not a missing key.
+        Call it before requiring keys, so that a misspelt `base_url` is not reported as a missing key.
         """
         name = next((name for name in self._unread if name not in later), None)
         if name is None:
@@ -237,7 +237,7 @@ def sampling_options(
 ) -> dict[str, str]:
     """Return sampling options for a chat model, using its provider's option names.
 
-    Providers that do not ship with formalimg have options of their own: nothing is set for them.
+    Providers that are not part of formalimg get no options, because their option names are unknown.
     """
     provider = model.partition("/")[0]
     values = {"temperature": str(temperature)}

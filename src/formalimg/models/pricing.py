@@ -1,8 +1,8 @@
 """Prices of models, and the costs of calls while they are made, so that a budget also applies between retries.
 
-A price is an explicit option, or from the user's price list or the built-in one. Whoever keeps a budget opens a `Meter`
-around a piece of work (an image, a verdict). Models add each call to it as soon as it is paid for, and begin no call
-once the budget is used up.
+A price comes from an explicit option, the user's price list or the built-in one. Code that enforces a budget opens a
+`Meter` around each task (an image, a verdict). Models add each call to it as soon as it is billed, and start no call
+once the budget is exhausted.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ _PRIVATE_NETWORKS = ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/
 def price_of(party: Identified) -> Price:
     """Return the price of a model or judge.
 
-    In order of precedence: the option `price`, the user's own list, the list of formalimg, and nothing for a server at
-    a private address. So a gateway in your own network to a listed model is not taken to be free.
+    In order of precedence: the option `price`, the user's own list, the built-in list, and zero for a server at a
+    private address. A gateway in your own network to a listed model is therefore not considered free.
     """
     explicit = getattr(party, "price", None)
     if isinstance(explicit, Price):
@@ -343,7 +343,7 @@ class RequestCost:
     async def attempt(self, send: Callable[[], Awaitable[Completed]]) -> Completed:
         """Make one call and count its cost if it was answered, even if the answer is unusable.
 
-        A call that was given up without an answer counts too: it was sent, and is likely to be billed.
+        A call abandoned without an answer counts too, because it was sent and is likely to be billed.
         """
         call = _Call()
         token = _call.set(call)

@@ -112,7 +112,7 @@ class ProviderChatModel:
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
         """Ask a question and parse the answer as a Pydantic type; return `Unanswered` if all retries fail.
 
-        Whoever asks the same while it is being asked waits for that answer, which is then paid for once.
+        Concurrent calls with the same question wait for one answer, which is paid for once.
         """
         schema = answer_schema(answer_type)
         key = cache_key(self.name, self.settings, messages, schema)
@@ -210,8 +210,8 @@ def build_chat_model(
 class SchemaProvider:
     """A chat provider whose server may enforce the answer schema; subclasses send the requests.
 
-    In the mode `json_schema` the schema is sent, in `json_object` any JSON is asked for, and in `none` nothing. The
-    last is the mode once the server rejects schemas: then they are text in the messages.
+    The mode `json_schema` sends the schema, `json_object` requests any JSON, and `none` requests neither. Once the
+    server rejects schemas, the mode is `none`, and they are sent as text in the messages.
     """
 
     marks_rejection = False  # whether `served` says that the schema was rejected

@@ -55,7 +55,7 @@ _few_attempts: ContextVar[bool] = ContextVar("formalimg_few_attempts", default=F
 def few_attempts() -> Iterator[None]:
     """Limit the retries of calls within this context, so that a first call to an unreachable server fails early.
 
-    A server that is busy is waited for as always: it is there.
+    Waiting for a busy server is not limited, because it is reachable.
     """
     token = _few_attempts.set(True)
     try:

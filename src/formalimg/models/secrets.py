@@ -187,7 +187,7 @@ def redact_values(served: Mapping[str, Setting]) -> dict[str, Setting]:
 def image_without_keys(data: bytes) -> bytes:
     """Return an image file, without its metadata if that contains a key or unsearchable text.
 
-    Searched are known keys in all their forms, and those of well-known services. The pixels stay the same.
+    The search covers known keys in all their forms and keys of well-known services. The pixels are unchanged.
     """
     for content in metadata_texts(data):
         if content is None:

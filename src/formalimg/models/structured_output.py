@@ -44,8 +44,8 @@ class JsonInText(NamedTuple):
 def strip_thoughts(text: str) -> str:
     """Return a text without `<think>…</think>` blocks and without any text before an unmatched closing tag.
 
-    Some servers leave out the opening tag, because it was part of the chat template. An opening tag that nothing closes
-    stays: the model was still thinking. So do tags inside the JSON value that a text begins with: they are its own.
+    Some servers omit the opening tag because it was part of the chat template. An unclosed opening tag is kept, because
+    the model was still thinking, and so are tags inside a JSON value at the start of the text.
     """
     text = text.strip()
     tags = [(tag[1] == "/", tag[2].lower(), tag.start(), tag.end()) for tag in _find_tags(text)]
@@ -81,7 +81,7 @@ def _find_tags(text: str) -> list[re.Match[str]]:
 def find_json(text: str, *, lists: bool) -> list[JsonInText]:
     """Return the top-level JSON values in a text: objects, lists with objects and, optionally, other lists.
 
-    A value inside another one is not found by itself: what a list holds is not the answer, the list is.
+    Nested values are not returned separately: a list is an answer as a whole, its elements are not.
     """
     decoder = json.JSONDecoder(object_pairs_hook=reject_duplicate_keys, parse_constant=reject_constant)
     values: list[JsonInText] = []
@@ -179,12 +179,11 @@ def format_instruction() -> tuple[int, str]:
 def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
     """Parse the answer in a text in linear time.
 
-    Thoughts (`<think>…</think>`), code fences and prose around it are skipped; the first JSON value is the answer.
-    It must be complete and match the type strictly: `"false"` is not a boolean, `1.0` not an integer, and missing
-    fields are not filled in. An answer that the same text contradicts is a failure: by a second value (in JSON or not),
-    another verdict or a refusal in the prose, a correction after it, or a field that nobody asked for. So is an object
-    that is given as an example, and a text of more than a million characters. A `TextAnswer` reads its text by rules of
-    its own instead.
+    Thoughts (`<think>…</think>`), code fences and prose around it are skipped; the first JSON value is the answer. It
+    must be complete and match the type strictly: `"false"` is not a boolean, `1.0` not an integer, and missing fields
+    are not filled in. An answer is rejected if the same text contradicts it by a second value (in JSON or not), another
+    verdict or a refusal in the prose, a later correction, or an unrequested field. So is an object that is given as an
+    example, and a text of more than a million characters. A `TextAnswer` parses its text by its own rules instead.
     """
     from pydantic import ValidationError  # heavy, and needed only here
 
@@ -238,7 +237,7 @@ async def read_aside(
 ) -> Read:
     """Call a function that parses a reply of `size` characters, using a thread for long replies.
 
-    Other calls share the event loop: while it reads, none of them gets an answer, and their time limits go on.
+    Parsing a long reply in the event loop would block all other calls while their timeouts keep running.
     """
     if size <= SMALL_REPLY:
         return read(*args, **kwargs)

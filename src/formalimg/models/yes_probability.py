@@ -38,7 +38,7 @@ def read_top_logprobs(options: Options, name: str) -> int | None:
 class LogprobsMode:
     """Requests log-probabilities from a chat completions server and computes P(yes) from them.
 
-    Stops asking once the server refuses: answers go on to count, without P(yes).
+    Stops requesting them once the server refuses; later answers still count, but without P(yes).
     """
 
     def __init__(self, name: str, top: int | None) -> None:
@@ -113,7 +113,7 @@ def _read_alternatives(entries: Sequence[Any]) -> Iterator[tuple[str, float]]:
 def yes_probability(tokens: Sequence[TokenLogprobs], schema: Mapping[str, object] | None) -> float | None:
     """Return P(yes) relative to yes and no at the first token of the answer.
 
-    Tokens count as yes or no whatever their case, and the blanks, quotes and stops around the word.
+    Tokens are compared ignoring case, and ignoring blanks, quotes and full stops around the word.
     """
     field = _yes_no_field(schema) if schema is not None else ""
     if field is None:
@@ -125,7 +125,7 @@ def yes_probability(tokens: Sequence[TokenLogprobs], schema: Mapping[str, object
 def first_token_chances(tokens: Sequence[TokenLogprobs]) -> dict[str, float]:
     """Return the probability of each alternative for the first token of a plain-text answer.
 
-    Tokens count without the blanks around them; what is not among the alternatives is missing.
+    Blanks around tokens are ignored; tokens that are not among the alternatives are missing.
     """
     token = _answer_token(tokens, "")
     if token is None or len(token.alternatives) < _MIN_ALTERNATIVES:

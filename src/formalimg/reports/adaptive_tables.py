@@ -1,8 +1,8 @@
 """Reports on adaptive runs: numbers adjusted for interim looks, a summary sentence, and decisions by level.
 
-A level that was stopped early has fewer images than others, and its rate was looked at several times. So its interval
-is the one that holds at all looks, means over levels are shown only where all of their images were looked at, and G is
-that of the sequential test.
+A level that was stopped early has fewer images than others, and its rate was tested several times. So its interval is
+valid at all looks, means over levels are shown only if all of their images were looked at, and G is that of the
+sequential test.
 """
 
 from __future__ import annotations

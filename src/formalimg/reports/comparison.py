@@ -66,13 +66,13 @@ def compare(
         missing: the rule for images without a verdict: left out of the rates (`exclude`), counted as failures
             (`fail`), or an error (`error`).
         epsilon: the rate that a model has to hold for its generalizability. Default: that of the suite.
-        references: whether published numbers of other models stand beside the runs.
+        references: whether to show published numbers of other models next to the runs.
         profile: whose rules apply where a paper and its published code differ: `paper`, or `official-code`. Default:
             those that the judges of all runs followed, else the paper's.
         threshold: the score of its first level that opens the gate of a group, for suites that have one.
         labels: human labels of images, by the resolved folders of the runs; they correct the numbers of the judge.
         baseline: the folder of the run that the others are compared with; by default each is compared with each.
-        certificates: certificates of judges, for a table, and for what would overturn a difference.
+        certificates: certificates of judges, for a table and for the judge errors that would explain a difference.
     """
     if not runs:
         raise FormalimgError("nothing to report: name at least one run folder")
@@ -229,8 +229,8 @@ def find_published_rows(
 ) -> tuple[PublishedRow, ...]:
     """Return the published results that are comparable with the runs of a suite, without duplicates.
 
-    Means and G are as they were printed, which may differ in the last digit from what the rates give. What was not
-    printed is computed from the rates, and said to be.
+    Means and G are as printed, which may differ in the last digit from values computed from the rates. Values that were
+    not printed are computed from the rates, and marked as computed.
     """
     from formalimg.reports.published import reference_rows  # here: most reports have none
 

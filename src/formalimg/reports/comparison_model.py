@@ -91,7 +91,7 @@ class RunRow:
 def select_rated_rows(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
     """Return the rows that a comparison rates, leaving out its baselines.
 
-    Built-in models are baselines of other models. Among themselves only the ceiling and the floor are, and alone none.
+    Built-in models are baselines of other models; among themselves, only ceiling and floor are, if there are others.
     """
     models = (row for row in rows if not is_built_in(row.manifest.model.name))
     between = (row for row in rows if row.manifest.model.name not in (CEILING, FLOOR))

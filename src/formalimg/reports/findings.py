@@ -1,7 +1,7 @@
 """Findings of a report in words: which run is ahead, by how much and how certainly, and what fails.
 
-Everything is said from the numbers of the tables. A difference is called one only where its adjusted p is small enough,
-and no sentence says more than who said it: people, or a judge.
+All findings follow from the numbers of the tables. A difference is reported only if its adjusted p-value is small
+enough, and sentences say whether people or a judge decided.
 """
 
 from __future__ import annotations

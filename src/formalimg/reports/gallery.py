@@ -188,7 +188,7 @@ def _clause_atoms(name: str) -> Iterator[str]:
 def image_html(example: ExampleImage, suite: Benchmark, link: str = "") -> str:
     """Return the thumbnail as HTML, with boxes on hover and the boxes of failed objects always visible.
 
-    What failed because an object is missing has no box: nothing else is framed in its place.
+    A failure due to a missing object has no box.
     """
     thumbnail, verdict = example.thumbnail, example.judged.verdict
     boxes: list[dict[str, object]] = []

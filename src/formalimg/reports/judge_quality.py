@@ -1,6 +1,6 @@
 """Quality of a judge from its stored observations: dropped boxes, disagreeing clauses, and P(yes).
 
-None of it changes a verdict. It says how far the verdicts of a run can be trusted, and gives soft scores beside them.
+It does not change verdicts, but shows how far they can be trusted, and adds soft scores.
 """
 
 from __future__ import annotations

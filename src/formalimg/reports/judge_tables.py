@@ -1,4 +1,4 @@
-"""Tables on judges: certificates with the pass rates corrected by them, and what boxes decide beside the judge."""
+"""Tables on judges: certificates with the pass rates corrected by them, and answers decided by boxes."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def _run_rows(run: SeenRun, runs: Sequence[SeenRun], rules: HowCounted) -> Itera
 def _read_answers(record: RunRecord) -> tuple[str, list[tuple[str, str, bool, bool | None]]]:
     """Return the grounder's name (or an empty string) and the item, skill and two answers of each question.
 
-    They are whether judge and boxes have the expected answer; None if boxes do not decide.
+    The answers say whether judge and boxes give the expected answer; None if boxes do not decide.
     """
     grounder = ""
     answers = []

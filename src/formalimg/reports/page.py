@@ -1,6 +1,6 @@
 """The HTML report: a self-contained page built from Jinja2 templates, with a content security policy.
 
-Of each suite one screen is open: the claim, its numbers and curve, and the most telling failures. All else is folded.
+For each suite, the page opens with the claim, its numbers and curve, and the most telling failures; the rest is folded.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _run_tones(section: Section) -> dict[str, str]:
 def _headline_texts(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     """Yield the headline numbers of a run and their names: the mean and generalizability, or the ratios of scores.
 
-    Where people labelled the run, theirs come first.
+    If people labelled the run, their numbers come first.
     """
     corrected = next((run for run in section.corrected if run.name == row.name), None)
     scale = section.suite.scale

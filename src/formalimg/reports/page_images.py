@@ -216,8 +216,7 @@ def choose_images(
 ) -> list[ImageOutcome]:
     """Return up to `count` outcomes, half failures and half passes plus a few unscored, spread over the levels.
 
-    Each kind is spread over the levels, the unscored over their reasons. Images that were not made yet are
-    left out: there is nothing to see.
+    Each kind is spread over the levels, the unscored over their reasons. Images that do not exist yet are left out.
     """
     by_level = [[image for image in outcomes if image.passed is passed] for passed in (False, True)]
     failed, passed = (list(_round_robin(images, lambda image: image.level)) for images in by_level)
@@ -255,8 +254,8 @@ _PIXELS = 160
 def image_grids(runs: Sequence[RunRecord]) -> dict[str, Figure]:
     """Return the image grid of each suite by name, skipping suites in which no image has a verdict.
 
-    For each level it is the first item that most runs have an image and a verdict for, so that the images of a column
-    are of the same words.
+    For each level, it shows the first item for which most runs have an image and a verdict, so that the images of a
+    column have the same prompt.
     """
     grids = {}
     for name in dict.fromkeys(run.manifest.suite for run in runs):

@@ -354,7 +354,7 @@ class _PairReader:
     ) -> dict[str, list[LabelledImage]]:
         """Return the labelled images by item, or by level of each group, with scores before any gate.
 
-        Those without a verdict are left out or count as failures or passes, unless people say what they show.
+        Images without a verdict are left out, or count as failures or passes, unless people labelled them.
         """
         labels = self._labels[number]
         by_item: dict[str, list[LabelledImage]] = {}

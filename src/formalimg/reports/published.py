@@ -1,4 +1,4 @@
-"""What benchmarks published: numbers to show next to runs, and the layouts that their scripts read."""
+"""Published data of benchmarks: numbers to show next to runs, and the layouts that their scripts read."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def read_reference_rows(
 ) -> tuple[tuple[Published, ReferenceRow], ...]:
     """Read the published numbers of a suite from files in the folder of its benchmark.
 
-    A file has tables with rows, or rows alone. What is the same for all rows stands before them: suite, source, figure,
-    judge, task, condition, digits, and the levels of the numbers, which are from 1 on if there are none. A row has a
-    model, rates or scores, perhaps their margins, and what was printed besides: means, ratios and G by name, or the
-    overall rate.
+    A file has tables with rows, or rows alone. Fields that are the same for all rows precede them: suite, source,
+    figure, judge, task, condition, digits, and the levels of the numbers, which are from 1 on if there are none. A row
+    has a model, rates or scores, optionally their margins, and other printed values: means, ratios and G by name, or
+    the overall rate.
     """
     found: list[tuple[Published, ReferenceRow]] = []
     for name in names:

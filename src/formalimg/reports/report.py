@@ -130,7 +130,7 @@ def write_html(
         profile: as for `compare`.
         threshold: as for `compare`.
         studied: human ratings of the images, as `formalimg.human_eval.agreement.study_human_ratings` returned them.
-        printed: what is printed of it: `open` for what is open, `all` for all parts.
+        printed: the parts to print: `open` for those that are not folded, `all` for all.
     """
     comparison = compare(
         runs, missing=missing, epsilon=epsilon, references=references, profile=profile, threshold=threshold

@@ -1,4 +1,4 @@
-"""What is scored: images, scenes used as images, and rows that specify what an image is to show."""
+"""Inputs of rewards: images, scenes used as images, and rows that specify what an image should show."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def load_image(image: ImageLike) -> LoadedImage | Unscored:
 def find_task(row: object) -> Mapping[str, Any] | None:
     """Return the task in a row without its other keys, or None if the row has no task.
 
-    A row may also be JSON text, or hold it under `metadata`, as data sets do whose columns have one type each.
+    A row may also be JSON text, or hold it under `metadata`, as in data sets with one type per column.
     """
     row = _as_mapping(row)
     return None if row is None else _read_task(row) or _read_task(_as_mapping(row.get(METADATA)) or {})

@@ -94,13 +94,13 @@ def reward_function(
     """Return a reward function for Flow-GRPO trainers that maps `(images, prompts, metadata)` to `(scores, details)`.
 
     The metadata of an image say what it is to show: `suite` and `id`, or `formula` and `vocabulary`, or `questions`.
-    Where they do not, its prompt is that of an item. Other keys in them, such as `tag`, are ignored.
+    Otherwise, its prompt must be that of an item. Other keys in them, such as `tag`, are ignored.
 
     Args:
         scorer: the scorer; None for one as `reward` has it.
-        missing: the value for an image that cannot be scored. An error by default: a training should not go on with
-            made-up numbers.
-        parts: whether the details have parts and reasons. Without, the scores are the same and come sooner.
+        missing: the value for an image that cannot be scored. An error by default, because training should not continue
+            with made-up numbers.
+        parts: whether the details have parts and reasons. Without them, the same scores are returned sooner.
     """
     _require_choice(missing, ("nan", "zero", "error"))
     return _TrainerFunction(scorer, missing, parts)
@@ -202,8 +202,7 @@ def choose_models(
 ) -> RewardModels:
     """Choose the grounder and judge from the arguments, the environment, formalimg.toml or the defaults.
 
-    A judge that can find objects is the grounder too, unless one is named or configured: as in runs, whoever looks at
-    the images of a diffusion model looks for boxes as well.
+    As in runs, a judge that can find objects is also the grounder, unless a grounder is named or configured.
     """
     defaults = load_defaults()
     chosen_judge = _choose_model(judge, judge_options, defaults.judge())

@@ -97,8 +97,8 @@ class Scorer:
             weights: the weights of clauses and questions, by their kind; 1 if not named.
             items: the paths of the items, or the items, by suite; the default suites if not named.
             suites: the suites in which prompts are looked for; None for all that have items.
-            surplus: how much an object of a class that the formula does not name lowers the reward of an image that
-                fails: from 0, not at all, to 1, as much as an object of a class that it names counts.
+            surplus: how much an object of a class that the formula does not name lowers the reward of a failing image:
+                from 0 (not at all) to 1 (as much as an object of a named class counts).
         """
         self._arguments = {name: value for name, value in locals().items() if name != "self"}
         self._weights, self._surplus = check_weights(weights or {}), check_surplus(surplus)
@@ -153,7 +153,7 @@ class Scorer:
     def find(self, prompt: str) -> RewardTask:
         """Find the item with a prompt and return its prepared task.
 
-        White space does not matter, nor does a text about style in front.
+        White space and a leading style text are ignored.
         """
         return self._tasks.prepare({"prompt": prompt})
 
@@ -164,7 +164,7 @@ class Scorer:
 
         Args:
             pairs: images, and what each is to show.
-            parts: whether to return parts and reasons. Without, the scores are the same and come sooner.
+            parts: whether to return parts and reasons. Without them, the same scores are returned sooner.
         """
         rewards, pending = self._score_scenes(list(pairs), parts)
         if pending:

@@ -1,7 +1,7 @@
 """Adaptive runs, which generate and judge images in batches until a sequential test decides.
 
-Inside a level, items come in a shuffled order that follows from the seed of the run. A look needs so many scored
-images; an image that cannot be scored neither passes nor fails, and the next item takes its place.
+Within a level, items are shuffled by the seed of the run. Each look needs a certain number of scored images; an image
+that cannot be scored neither passes nor fails, and is replaced by the next item.
 """
 
 from __future__ import annotations

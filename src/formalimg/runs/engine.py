@@ -1,11 +1,11 @@
 """The engine that generates, stores and judges images concurrently through bounded queues.
 
-Stages run side by side. Generators call the image model; writers decode and store its answers, so that a model never
-waits for the disk; judges judge; their verdicts are recorded. Between the stages are short queues, so a slow stage
-slows the others down instead of filling the memory. What a stage has finished is in the store before the next sees it.
-Costs are counted call by call, while an answer is still being tried for, and not when it is stored: neither retries
-nor a slow disk let a run spend more than its budget and what was in flight when that was reached.
-An error of a model or judge that ends the run lets nothing new begin; what is under way may be paid for, and is stored.
+The stages run concurrently: generators call the image model, writers decode and store its answers so that a model never
+waits for the disk, judges judge, and their verdicts are recorded. Short queues between the stages make a slow stage
+slow the others down instead of filling the memory. Results are stored before the next stage sees them. Costs are
+counted after each call rather than when the answer is stored, so that even with retries or a slow disk, a run exceeds
+its budget only by the calls in flight when it is reached. After an error of a model or judge that ends the run, no new
+work starts, but results of work under way are stored because they may have been paid for.
 """
 
 from __future__ import annotations

@@ -282,7 +282,7 @@ def run_until_stopped(engine: Engine, run_engine: Callable[[], Awaitable[Progres
 class _StopHandler:
     """A handler that stops the engine on the first call and aborts it on the second.
 
-    What is computed here is given up at once: it costs nothing to make again. Calls of others are paid for.
+    Local computations are abandoned at once, because repeating them is free; remote calls are paid for.
     """
 
     def __init__(self, engine: Engine) -> None:

@@ -80,9 +80,9 @@ class RunFolderImage(ImageLocation):
 class ImageStore:
     """Thread-safe storage for the image files and metadata of a run, in the run folder.
 
-    `_RemoteImageStore` is the same for images elsewhere. The manifest and the database of a run may come from
-    anywhere: a place outside the run folder is read and written only if it has the marker of the run, and only files
-    are touched whose names an image of a run can have.
+    `_RemoteImageStore` is the same for images elsewhere. The manifest and the database of a run are untrusted: a
+    location outside the run folder is read and written only if it has the marker of the run, and only files with valid
+    image names are touched.
     """
 
     folder: Path  # the run folder
@@ -120,8 +120,8 @@ class ImageStore:
     def locate(self, name: str, sha256: str) -> ImageLocation:
         """Return the location of an image for reading.
 
-        This is the only way from a recorded name to a file: reading fails if the name is none that an image can have,
-        or if the file is a link, or has another digest.
+        This is the only way to resolve a recorded name to a file: reading fails if the name is not a valid image name,
+        or if the file is a link or has another digest.
         """
         return RunFolderImage(name, sha256, self)
 

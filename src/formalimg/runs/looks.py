@@ -1,9 +1,9 @@
 """Journals of looks: `looks.jsonl` for adaptive runs and `gate.jsonl` for sequential gates.
 
-Every look is on disk before the next image is made, and before its decision is printed. A resumed run replays the
-looks: what was decided stays decided, and a file whose decisions do not follow from its images is refused. So nobody
-can look more often than the design says, or change the design after a look. A gate that is asked again with no more
-items repeats its decision, and one with more items has the error probability that the earlier looks have left.
+Every look is saved before the next image is generated and before its decision is printed. A resumed run replays the
+looks: decisions stand, and a file whose decisions do not follow from its images is refused. This prevents extra looks,
+and changes of the design after a look. A gate that is repeated without new items repeats its decision, and one with new
+items has the error probability that the earlier looks have left.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The plan of a run: selected items, images with their seeds, and content keys for reusing results.
 
-A result's key hashes everything that shaped it. Same key: the result is reused. Any difference: it is made again.
+The key of a result is a hash of everything that affects it. A result is reused only if its key is the same.
 """
 
 from __future__ import annotations

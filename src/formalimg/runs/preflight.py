@@ -1,7 +1,7 @@
 """Pre-flight checks that test each judge of a run on a known image before any spending.
 
-What was found is kept in `preflight.jsonl` of the run folder: a judge that passed is not asked again there, and what
-its questions cost counts in the budget. Image models are tried by the engine, with the first image that is needed.
+Results are kept in `preflight.jsonl` in the run folder: a judge that passed is not tested again there, and the cost of
+its questions counts towards the budget. The engine tests image models with the first image that is needed.
 """
 
 from __future__ import annotations

@@ -167,8 +167,8 @@ def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterato
 def script_progress(title: str) -> Iterator[Callable[[Progress], None]]:
     """Show the progress of a run started from Python, on standard error or in the notebook.
 
-    A notebook has one line that is updated, a terminal a bar. Elsewhere, as in the log of a job, lines come after 15
-    seconds, and then ever more rarely: nothing for a short run, a dozen for one that takes a day.
+    This is a line that is updated in a notebook, and a bar in a terminal. Elsewhere, as in the log of a job, lines are
+    printed after 15 seconds and then less and less often: none for a short run, a dozen for one that takes a day.
     """
     if _is_notebook():
         line = _NotebookLine(title)

@@ -1,7 +1,7 @@
 """Rewriting of prompts by a chat model before they are sent to the image model.
 
-What an image model lacks in deduction, a chat model does for it. The judge still asks for what the item asks for. Texts
-are kept in the run folder as soon as they are paid for.
+The chat model makes deductions that the image model may be unable to make. The judge still checks the original item.
+Rewritten prompts are saved in the run folder as soon as they are paid for.
 """
 
 from __future__ import annotations

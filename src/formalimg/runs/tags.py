@@ -1,7 +1,7 @@
 """User-defined tags and the note of a run, stored in `tags.json`.
 
-Whoever writes says which version was read. If the file has changed since, nothing is written, so that of two people
-who edit at the same time neither loses anything unnoticed.
+A writer names the version that was read. If the file has changed since, nothing is written, so that of two people who
+edit at the same time, neither overwrites the other unnoticed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Items for free prompts, which become formulas, yes/no questions or a single question.
 
-Ids follow from image, prompt and how the prompt is taken apart, so that the same call finds what an earlier one did.
+Ids follow from the image, the prompt and its form, so that the same call finds the results of an earlier one.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def summarize_scores(scores: Sequence[_Scored]) -> ScoreTotals:
 def score_table(scores: Sequence[Score]) -> Table:
     """Return a table with one row per score.
 
-    A prompt that all images share is the title. The caption sums up.
+    A prompt that all images share is the title. The caption has the totals.
     """
     rows: list[tuple[str, ...]] = [
         (
@@ -115,7 +115,7 @@ class Scores(Sequence[Score]):
     Attributes:
         scores: one for each image and prompt.
         folder: the run folder, which holds everything, and which `formalimg view` opens.
-        progress: what this call did, without what earlier calls had done.
+        progress: the progress of this call, excluding earlier calls.
         warnings: prompts that could not be taken apart, one line each.
     """
 

@@ -76,9 +76,9 @@ def score(
     """Score images by prompts: no suite is needed.
 
     A prompt becomes a formula where our English reader can read it, else yes/no questions written by a chat model, else
-    one question; where a text reader judges, its quoted text is checked and nothing else. The same call again resumes,
-    and asks nothing twice; but what a function does is unknown, so with one as the judge each call is a new run, unless
-    `folder` names the run to resume.
+    one question; where a text reader judges, its quoted text is checked and nothing else. Repeating the call resumes
+    it, and asks nothing twice. If the judge is a function, each call starts a new run unless `folder` names the run to
+    resume.
 
     Args:
         images: an image or a list of them: paths, the bytes of files, PIL images, arrays or tensors.

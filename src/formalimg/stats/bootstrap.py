@@ -1,8 +1,8 @@
 """Bootstrap confidence intervals by resampling items, for mean rates, differences, and statistics such as F1.
 
-Items are resampled within their level, each with all its images. Resampling knows nothing of what was never seen: if
-all items fail, so do all resamples, and the interval would have no width. So each resample may also draw one unseen
-item, at one of its levels: one that fails for the lower end of an interval, one that passes for the upper end.
+Items are resampled within their level, each with all its images. Resamples never contain an unseen outcome: if all
+items fail, so do all resamples, and the interval would have no width. So each resample may also draw one unseen item,
+at one of its levels: one that fails for the lower end of an interval, one that passes for the upper end.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def bootstrap_estimate(
 ) -> Estimate:
     """Estimate a statistic with a maximum of 1 and its bootstrap interval.
 
-    Resampling knows nothing of what was never seen: if all items agree, so do all resamples, and if nobody said a rare
-    yes, no resample has one. So unseen items can be drawn as well.
+    Resamples never contain an unseen outcome: if all items agree, so do all resamples, and a rare yes that did not
+    occur is in none of them. So unseen items can be drawn as well.
     """
     import numpy as np
 

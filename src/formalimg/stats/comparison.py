@@ -1,7 +1,7 @@
 """Paired comparison of runs on the same items: mean difference, interval, permutation test, and ranks with ties.
 
-What is compared is a mean over items, or over groups of items: images of one item are alike, so an item counts once, by
-the mean over its images. The test flips the signs of these differences (`formalimg.stats.permutation`).
+Runs are compared by a mean over items, or over groups of items. Images of one item are alike, so each item counts once,
+with the mean over its images. The test flips the signs of these differences (`formalimg.stats.permutation`).
 
 The interval is that of Student's t, with one imagined item on either side of the mean, as far from it as the farthest
 item that was seen. Without them it would be too narrow where most items are ties, and have no width if all are.
@@ -178,8 +178,8 @@ def adjust_for_all(differences: Sequence[PairedDifference]) -> tuple[PairedDiffe
 
     The p-values are Holm's: with 95 % confidence, no difference is significant where there is none. The intervals are
     Bonferroni's: with m tests each has the confidence 1 - (1 - confidence) / m, so that with 95 % confidence all of
-    them hold. Holm's method can find a difference that Bonferroni's would not; the interval then ends at 0.
-    Comparisons without a p-value are no tests.
+    them hold. Holm's method can find a difference that Bonferroni's would not; the interval then ends at 0. Comparisons
+    without a p-value do not count as tests.
     """
     p_values = [difference.p for difference in differences if difference.p is not None]
     holm_values = iter(holm(p_values))
@@ -270,9 +270,9 @@ def difference_interval(
 ) -> Interval:
     """Return the confidence interval of a weighted mean of differences between -1 and 1.
 
-    In simulations a 95 % interval held the true mean in 92 % of cases or more for ten items or more, whether their
-    differences are -1, 0 and 1, scores, or very skewed; of fewer and skewed ones it holds it less often. A single item
-    says nothing: the interval is then all from -1 to 1.
+    In simulations a 95 % interval covered the true mean in at least 92 % of cases for ten or more items, whether the
+    differences were -1, 0 and 1, scores, or very skewed; for fewer, skewed differences the coverage is lower. For a
+    single item, the interval is -1 to 1.
     """
     validate_confidence(confidence)
     shares = weights or [1 / len(differences)] * len(differences)

@@ -12,7 +12,7 @@ interval of its judge's rate, and the distances from the estimate to the limits 
 and above (MOVER, the method of variance estimates recovery).
 
 Over several levels, the labels of an answer are worth fewer labels where they are spread unevenly, and more where
-levels differ. For this each level's rate is drawn towards that of all levels, because few labels do not tell it.
+levels differ. For this, each level's rate is shrunk towards that of all levels, because few labels do not determine it.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def rate_of_levels(
 ) -> CorrectedRate:
     """Compute the corrected rate over several levels.
 
-    A cell without labels takes the rate of the nearest levels that have labels of the same answer. Where most images
-    of an answer are in such cells, nothing is known of them: the interval allows for all of them to pass, or none.
+    A cell without labels takes the rate of the nearest levels that have labels of the same answer. If most images of an
+    answer are in such cells, their rate is unknown, and the interval allows for all or none of them to pass.
     """
     answers = (
         _answer_rate([(level.weight * level.judge_yes.images / level.images, level.judge_yes) for level in levels]),
@@ -187,8 +187,8 @@ def corrected_rate(
     Args:
         judge_passes: how many images the judge passed.
         judge_total: how many it judged.
-        labelled: for each labelled image what the judge and what people say. Every image must have had the same
-            chance to be labelled, or every image with the same answer of the judge.
+        labelled: the answers of the judge and of people for each labelled image. All images, or all images with the
+            same answer of the judge, must have been equally likely to be labelled.
         confidence: of the interval.
     """
     pairs = Counter((bool(judge), bool(human)) for judge, human in _validate_pairs(labelled))
@@ -219,8 +219,8 @@ def estimate_corrected_mean(
 ) -> CorrectedRate:
     """Correct the mean of a judge's scores with labels for a random sample of the images (PPI++).
 
-    The judge counts as much as its scores go along with the labels: a judge whose scores are noise changes nothing,
-    and with one that always agrees the mean is that of its scores of all images.
+    The weight of the judge depends on how well its scores predict the labels: a judge whose scores are noise changes
+    nothing, and for one that always agrees, the result is the mean of its scores of all images.
     """
     normal = normal_quantile(confidence)
     least, highest = bounds

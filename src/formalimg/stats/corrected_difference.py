@@ -1,9 +1,9 @@
 """The difference between two runs on the same items, corrected with human labels for some of them (PPI++).
 
 The judge gives a difference for every item, people for a random sample of the items. The estimate is the judge's mean
-difference, weighted by how well it predicts people's, plus what people's differences leave of it:
-`weight * mean(judge) + mean(people - weight * judge over labelled items)`. It is unbiased whatever errors the judge
-makes, also where it errs more in favour of one of the models, because people looked at items of both.
+difference, weighted by how well it predicts people's, plus the mean of what it does not predict: `weight * mean(judge)
++ mean(people - weight * judge over labelled items)`. It is unbiased whatever errors the judge makes, also where it errs
+more in favour of one of the models, because people looked at items of both.
 
 Items are the clusters: all images of an item enter by their mean. Levels are strata; neighbouring levels with fewer
 than two labelled items are joined.
@@ -149,7 +149,7 @@ def _judge_weight(strata: Sequence[_Stratum]) -> float:
 class LabelledImage(NamedTuple):
     """The scores of an image from 0 to 1 by the judge and by people, with None for a missing label.
 
-    Both are assumed to say the same of an image without a verdict, to bound what it could change.
+    For an image without a verdict, both scores are assumed to be equal, to bound its possible effect.
     """
 
     level: int
@@ -194,8 +194,8 @@ def _has_common_draw(
 def _with_expected_labels(run: Mapping[str, Sequence[LabelledImage]]) -> dict[str, list[LabelledImage]]:
     """Impute labels for the unlabelled images of labelled items, so that label counts do not affect the weights.
 
-    What is not labelled is expected to be like the images with the same answer of the judge: those of the same item,
-    or else of the same level.
+    An unlabelled image is expected to be like the images with the same answer of the judge: those of the same item, or
+    else of the same level.
     """
     of_level: dict[tuple[int, int], list[float]] = {}
     for images in run.values():
@@ -230,10 +230,10 @@ def _label_chances(
 ) -> dict[str, float]:
     """Estimate the probability that each item was labelled in both runs.
 
-    Items that were drawn for both runs: the share of the items of their level with labels in both, which is the
-    probability of the draw times the share of labels that are there. Otherwise each run has its own draw, at random
-    within levels and answers of the judge, and the chances of both are multiplied. An item whose images are all assumed
-    needs no draw.
+    For items drawn for both runs, this is the share of items of their level with labels in both, which is the
+    probability of the draw times the share of labels that exist. Otherwise each run has its own draw, at random within
+    levels and answers of the judge, and both probabilities are multiplied. An item whose images are all assumed needs
+    no draw.
     """
     runs = (first, second)
     names = first.keys() & second.keys()

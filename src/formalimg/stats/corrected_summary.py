@@ -192,9 +192,9 @@ ScoreCell: TypeAlias = Sequence[CellScore]
 def estimate_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) -> CorrectedRate | None:
     """Estimate the mean score of the images in all cells, corrected with the labels of each cell.
 
-    The intervals of the cells are joined by their squares. Each is as wide as the few labels of its cell demand;
-    together there are more labels, so the spread that they estimate is better known. A cell without labels keeps the
-    judge's mean, and could have any. Images of the same item count as a cluster.
+    The intervals of the cells are joined by their squares. Each interval is widened for the few labels of its cell; for
+    all cells there are more labels, so the spread is better known. A cell without labels keeps the judge's mean, and
+    could have any. Images of the same item count as a cluster.
     """
     labelled_cells = [cell for cell in cells if cell]
     labels = sum(len(_labelled_pairs(cell)) for cell in labelled_cells)

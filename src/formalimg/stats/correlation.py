@@ -133,9 +133,9 @@ def within_level_correlation(
 ) -> Correlation:
     """Compute the correlation within levels, which measures how well a judge distinguishes equally hard images.
 
-    Every score is taken relative to the mean of its level, and the levels are pooled. A judge who knows the level and
-    nothing of the image has 0 here, though its mean scores rise and fall with the levels as those of people do. Of yes
-    and no (1 and 0) it is the mean of the phi coefficients of the levels, weighted by how much their answers vary.
+    Every score is taken relative to the mean of its level, and the levels are pooled. A judge that knows only the level
+    has a correlation of 0, although its mean scores rise and fall with the levels like those of people. For yes/no
+    answers (1 and 0), it is the mean of the phi coefficients of the levels, weighted by how much their answers vary.
 
     Args:
         pairs: the two scores of each case, such as those of people and judge; None where one is missing.

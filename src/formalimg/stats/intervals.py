@@ -73,7 +73,7 @@ def log_binomial_tail(successes: float, n: float, log_p: float) -> float:
 def _log_lower_limit(successes: float, n: float, chance: float) -> float:
     """Return log p for which the probability of `successes` or more out of `n` equals `chance`.
 
-    Newton's steps on logarithms, where the tail is nearly a line; the bracket keeps them from leaving.
+    Uses Newton's method on logarithms, where the tail is nearly linear; a bracket prevents divergence.
     """
     if successes == n:
         return log(chance) / n
@@ -93,8 +93,8 @@ def _log_lower_limit(successes: float, n: float, chance: float) -> float:
 def _log_probability(successes: float, n: float, log_p: float) -> float:
     """Return the log probability of exactly `successes` successes, for 0 < `successes` < `n`.
 
-    Written with distances from the expected counts and with what Stirling's formula leaves, because differences of
-    logarithms of factorials would cost six digits for a million tries.
+    Uses deviations from the expected counts and the remainder of Stirling's formula, because differences of logarithms
+    of factorials would lose six digits for a million trials.
     """
     failures, p, q = n - successes, exp(log_p), -expm1(log_p)
     if failures <= 0:  # half a failure less than none, which Jeffreys' interval of n out of n asks for
@@ -127,7 +127,7 @@ def _stirling_error(x: float) -> float:
 def _evaluate_continued_fraction(successes: float, n: float, log_p: float) -> float:
     """Return P(`successes` or more) / P(exactly `successes`).
 
-    The continued fraction of the incomplete beta function, evaluated from its front (Lentz's way).
+    Evaluates the continued fraction of the incomplete beta function from its front (Lentz's method).
     """
     p, failures = exp(log_p), n - successes
     numerators, denominators, value = inf, 1.0, 1.0
@@ -149,8 +149,8 @@ def _evaluate_continued_fraction(successes: float, n: float, log_p: float) -> fl
 def jeffreys_interval(passed: float, n: float, confidence: float) -> Interval:
     """Return the Jeffreys interval of a rate, allowing fractional counts.
 
-    It covers the true rate as often as it says on average over rates, where Clopper-Pearson covers it at least as
-    often at each. Use it for parts of a sum, whose errors are averaged. Without trials it is 0 to 1.
+    It has its nominal coverage on average over rates, whereas Clopper-Pearson has at least this coverage at each rate.
+    Use it for the terms of a sum, whose errors average out. Without trials it is 0 to 1.
     """
     if n <= 0:
         return Interval(0.0, 1.0)
@@ -200,8 +200,8 @@ def design_effect(kinds: PassCounts) -> float:
     """Return the design effect of clustering, from 1 to the largest number of images per item.
 
     It is the variance of the rate when items are drawn, divided by the variance when single images are drawn. Two
-    imagined items, one that always passes and one that always fails, are added for it: from items that all fail nothing
-    can be learned about how alike images are, and then they are taken to be quite alike.
+    imagined items, one that always passes and one that always fails, are added, because items that all fail do not show
+    how alike images are; they are then assumed to be quite alike.
     """
     if all(kind.counted == 1 for kind in kinds):
         return 1.0
@@ -223,7 +223,7 @@ def effective_items(kinds: PassCounts) -> float:
 def interval_of_pooled_levels(mean: float, levels: Sequence[PassCounts], confidence: float) -> Interval:
     """Return the exact interval of a mean rate, treating all levels as small as the smallest one.
 
-    All images of an item count as one: few items cannot tell how alike their images are.
+    All images of an item count as one, because few items do not show how alike their images are.
     """
     tries = len(levels) * min(map(effective_items, levels))
     return binomial_interval(mean * tries, tries, confidence)
@@ -260,8 +260,8 @@ def fraction_interval(
     """Return the confidence interval of the mean of values between 0 and 1, or None if there are no values.
 
     It is the exact interval of as many yes/no trials as the values are worth, by their variance. Two imagined items,
-    one all 0 and one all 1, are added for it, as for `design_effect`: from values that are all the same nothing can be
-    learned about how much others differ. For values of 0 and 1 it is the interval of Clopper and Pearson.
+    one all 0 and one all 1, are added, as for `design_effect`, because values that are all the same do not show how
+    much others differ. For values of 0 and 1 it is the interval of Clopper and Pearson.
     """
     validate_confidence(confidence)
     measured = [float(value) for value in values]

@@ -1,12 +1,12 @@
 """Group-sequential tests of a rate with repeated looks at a growing sample, and the adaptive test of G.
 
-Whoever looks after every ten images and stops as soon as a rate seems clear is wrong far more often than one look would
-be. A spending function (Hwang, Shih and DeCani, 1990) shares the error probability out over the looks instead: little
-of it early, most of it late. The boundaries follow from the binomial distribution of the images that have not been
-decided on before, computed number by number; no normal approximation is involved, so the error probability is never
-exceeded, however few images there are. A bound on passes is crossed more often the higher the rate is. So a test of
-"the rate is below ε" errs at most as often as at ε itself, which is where the boundaries are computed. Bounds on
-failures are the same thing for the rate 1 - ε.
+Looking after every ten images, and stopping as soon as a rate seems clear, is wrong far more often than a single look.
+A spending function (Hwang, Shih and DeCani, 1990) shares the error probability out over the looks instead: little of it
+early, most of it late. The boundaries follow from the binomial distribution of the images that have not been decided on
+before, computed number by number; no normal approximation is involved, so the error probability is never exceeded,
+however few images there are. A bound on passes is crossed more often the higher the rate is. So a test of "the rate is
+below ε" errs at most as often as at ε itself, which is where the boundaries are computed. Bounds on failures are the
+same thing for the rate 1 - ε.
 
 The adaptive test finds G with few images: it climbs from the lowest level, and looks at images in steps. As soon as
 passes are too many for a rate below ε the level is held, and the next one begins; as soon as the failures are too many
@@ -92,7 +92,7 @@ def interval_after_looks(
 ) -> Interval:
     """Return the confidence interval of a rate that is valid at every look.
 
-    It covers the true rate at all looks at once with this confidence, so it is valid whenever and why ever one stops.
+    It covers the true rate at all looks at once with this confidence, so it is valid for any stopping rule.
     """
     _require_rising(looks, total)
     if not looks or len(passed) != len(looks) or not all(0 <= n <= look for n, look in zip(passed, looks, strict=True)):

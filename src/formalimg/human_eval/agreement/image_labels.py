@@ -68,8 +68,8 @@ def labels_of_ratings(
 ) -> dict[Path, RunLabels]:
     """Convert human ratings to labels of the images in each run, keyed by resolved run folder.
 
-    Votes: what most raters say about the image as a whole. Likert ratings: the rule of the study, once all of them are
-    there. Questions: also the fraction answered with yes by most. Scores: the joint score.
+    Votes give the majority about the image as a whole; Likert ratings, once complete, the result of the study's rule;
+    questions also the fraction that most raters answered with yes; scores the joint score.
     """
     by_folder: dict[Path, RunLabels] = {}
     for run in runs:

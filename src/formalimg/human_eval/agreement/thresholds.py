@@ -1,11 +1,10 @@
 """Score thresholds against human labels: accuracy and F1 per threshold, best thresholds, and cross-validation.
 
-Images pass a threshold that their score reaches. So nothing changes between two neighbouring scores, and the
-thresholds that are best are ranges: all those above one score, up to and including the next.
+An image passes a threshold if its score reaches it. Nothing changes between two neighbouring scores, so the best
+thresholds form ranges: above one score, up to and including the next.
 
-The threshold with the best accuracy on some images is the luckiest one on these, and does worse on others. So images
-are divided into folds, whole items at a time; the threshold for each fold is chosen by all other folds, and only what
-it does to its own fold counts.
+The best threshold on some images is partly a matter of luck, and does worse on others. So images are divided into
+folds, keeping items whole; the threshold for each fold is chosen on all other folds and evaluated on its own.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def study_votes(
 
     Args:
         votes: the votes, as `read_votes` returns them; or their file, whose mistakes are then listed together with
-            those that only the runs bring to light.
+            those found by comparison with the runs.
         runs: runs of one suite, each opened with the judge to compare with. Votes name them by folder or by model.
         confidence: of all intervals.
     """

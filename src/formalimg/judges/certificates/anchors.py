@@ -1,8 +1,8 @@
 """Anchor sets: rendered images that a judge answers again later, to detect whether it has changed.
 
-A folder holds the drawings and `anchor.json`: who was asked and how, the answers of two passes, and every look since.
-The answer to a drawing is what the judge says of the flipped part and of the whole. A failed call is no answer and is
-left out; an image that the judge does not understand has the answer "unscored".
+A folder holds the drawings and `anchor.json`, with the judge, its settings, its answers in two passes, and every later
+check. An answer covers the flipped part and the whole image. Failed calls are left out; an image that the judge cannot
+score has the answer "unscored".
 """
 
 from __future__ import annotations

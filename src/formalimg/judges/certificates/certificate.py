@@ -1,7 +1,7 @@
 """The certificate of a judge: counts of its answers about rendered scenes, with all derived rates.
 
-All tests of a certificate share a chance of 5 % of naming a fault that is none: each of m tests is made at a level of
-5 % / m, where m counts the groups and changes that have enough answers (Bonferroni).
+The chance that a certificate reports any false fault is at most 5 %: each of m tests uses a level of 5 % / m, where m
+is the number of groups and changes with enough answers (Bonferroni).
 """
 
 from __future__ import annotations
@@ -309,7 +309,7 @@ def read_certificate(path: Path) -> JudgeCertificate:
     """Read a certificate file written by `certify --out`.
 
     Raises:
-        FormalimgError: if the file cannot be read, or is none.
+        FormalimgError: if the file cannot be read or is not a certificate.
     """
     try:
         return JudgeCertificate.from_json(loads_strict(read_plain_bytes(path, MAX_BYTES)))

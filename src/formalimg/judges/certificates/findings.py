@@ -1,6 +1,6 @@
 """Findings: the faults of a judge in plain English, derived from counts by exact tests.
 
-A fault is named if it is large and chance is no explanation for it, at the level of `significance_level`.
+A fault is reported if it is large and significant at the level of `significance_level`.
 """
 
 from __future__ import annotations
@@ -215,8 +215,8 @@ def _sum_counts(groups: Iterable[AnswerCounts]) -> AnswerCounts:
 def _invariance_faults(certificate: JudgeCertificate, confidence: float) -> Iterator[str]:
     """Yield faults for answers that change on a repeated query or under a nuisance.
 
-    Of verdicts and clauses, those are named that change more. Noise changes as many answers to yes as to no, but may be
-    stronger where a part is flipped. A text is in such drawings alone, so it is named only if answers change one way.
+    Reports verdicts or clauses, whichever change more. Noise changes answers equally both ways, but may be stronger
+    where a part is flipped. Text is in flipped drawings only, so it is reported only if answers change one way.
     """
     noise = 0.0
     names = dict.fromkeys(counts.nuisance for counts in certificate.nuisances)

@@ -1,8 +1,8 @@
 """Flipped scenes: pairs of rendered scenes for an item, one correct and one with exactly one false clause.
 
-The clause (or concept) that is flipped is asked about in both drawings: its answer in the first measures sensitivity,
-in the second specificity, and neither is easier than the other by what else is shown. Items and flips are chosen such
-that all kinds of parts and all predicates that a suite asks about get enough flips.
+The judge is asked about the flipped clause (or concept) in both drawings: the answer to the first measures sensitivity,
+that to the second specificity, and the other content makes neither easier. Items and flips are chosen so that all kinds
+of parts and all predicates in a suite get enough flips.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _item_groups(item: Item[Any]) -> Iterator[Group]:
 class _FlipQuota:
     """Counts of flips per group, which determine the next group to flip.
 
-    Each group first gets `_MIN_FLIPS`, then colours more, and then all kinds the same number.
+    Each group first gets `_MIN_FLIPS`, then colours get more, and then all kinds get the same number.
     """
 
     def __init__(self, groups: Sequence[Group]) -> None:

@@ -48,8 +48,8 @@ _IMPOSTOR_SIZE, _MIN_IMPOSTOR_OBJECTS = 512, 8
 def random_scenes(count: int, seed: int) -> Iterator[Scene]:
     """Yield reproducible random scenes with 1 to 25 objects of any class and colour, which keep a distance of 20.
 
-    Smaller sides are from the minimum of the solver (20 of 1000) to 200, on a logarithmic scale; shapes are about
-    natural, horizontal or vertical.
+    Shorter sides range from the minimum of the solver (20 of 1000) to 200 on a logarithmic scale; aspect ratios are
+    about natural, horizontal or vertical.
     """
     colors = (*vocabulary("knolling").words["color"], "other")
     for number in range(count):

@@ -1,6 +1,6 @@
 """Measurement of judges on rendered scenes, with and without a flipped part, and under nuisances.
 
-Calls of what is measured are counted against a budget, and end if it only fails.
+Calls count against a budget, and stop if the measured judge or grounder keeps failing.
 """
 
 from __future__ import annotations
@@ -98,13 +98,13 @@ def certify_judge(
     Args:
         judge: the judge to measure, as `open_judge` returns it for the suite.
         suite: the suite.
-        scenes: the number of items; each is drawn as it should be, with one part flipped, and with every nuisance.
-        seed: which items are drawn, and what is flipped.
+        scenes: the number of items; each is drawn correctly, with one part flipped, and with every nuisance.
+        seed: determines which items are drawn and which parts are flipped.
         examples: the items with their scenes, if `flipped_scenes` has returned them before.
         protocol: how the judge was opened, for the record.
         made_with: the version of formalimg, for the record.
         spending: counts what the judge costs, and may have a budget.
-        on_progress: called with the number of drawings that the judge has looked at, after each.
+        on_progress: called after each drawing with the number of drawings judged so far.
 
     Raises:
         OverBudgetError: if the budget is used up before all drawings are looked at.

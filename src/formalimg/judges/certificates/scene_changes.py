@@ -1,7 +1,7 @@
 """Changes of a scene that may flip a clause, and nuisances: changes of its image that must not affect an answer.
 
-What a change of the scene makes false is not known here: callers try changes until exactly one clause is false. Where a
-nuisance moves things (a border, a mirror), it is used only for scenes of which the same is true afterwards.
+The effect of a change on clauses is not known here: callers try changes until exactly one clause is false. A nuisance
+that moves objects (a border, a mirror) is used only for scenes whose clauses it does not affect.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class OpenCvDetector:
             )
 
     def prepare(self, image: Image) -> tuple[NDArray[np.float32], float, float]:
-        """Scale an image to the input: its pixels, and the width and height of the square in those of the image.
+        """Return the input pixels for an image, and the width and height of the input square in image pixels.
 
         A frozen SSD graph gets it stretched to a square, with values from -1 to 1: on photographs padding was no
         better. A YOLO model gets it padded to a square, with values from 0 to 1, as it was trained.
@@ -217,9 +217,9 @@ NAME = "detector/coco"
 class CocoGrounder:
     """A grounder that detects the 80 COCO classes in photographs, with object colours from pixels.
 
-    All classes compete for a box, so that what is surely a sheep is no horse; only the requested ones become objects of
-    the scene. With several networks, each looks for the requested classes of which those before found nothing. Items
-    with a class that the detector does not know are `Unscored` before anything is detected. Weights are loaded with the
+    All classes compete for a box, so that a clear sheep is not also a horse; only requested classes become objects of
+    the scene. With several networks, each looks for the requested classes that those before it did not find. Items with
+    a class that the detector does not know are `Unscored` before anything is detected. Weights are loaded with the
     first image. Evidence:
 
     - `found`: the objects with their scores, and the share of each that has its colour;

@@ -116,8 +116,8 @@ class ZeroShotDetector(_LoadedModel):
 class ClassDetector(_LoadedModel):
     """A detector or segmenter with a fixed set of classes.
 
-    The box of a segment is the smallest that holds its mask. All classes compete, so that what is surely a sheep is no
-    horse; boxes of classes that were not asked for keep their own names. Those of COCO may be called by other words.
+    The box of a segment is the bounding box of its mask. All classes compete, so that a clear sheep is not also a
+    horse; boxes of classes that were not requested keep their own names. COCO classes have synonyms.
     """
 
     def __init__(self, processor: Any, model: Any, *, segments: bool) -> None:

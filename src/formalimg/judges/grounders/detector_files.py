@@ -1,6 +1,6 @@
 """Classes and weights files of detectors.
 
-Weights are named by path, or are those of a network that is installed as a package (`networks.toml`).
+Weights are given by path, or come from a network that is installed as a package (`networks.toml`).
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class DetectorClasses:
     def unknown(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return the requested words that the detector cannot find.
 
-        These are unknown classes, and words for a class that has been asked for by another word already: one box cannot
-        have two names.
+        These are unknown classes, and further synonyms of a class that was already requested, because a box cannot have
+        two names.
         """
         word_of: dict[str, str] = {}
         unknown = []
@@ -96,7 +96,7 @@ def coco_classes() -> DetectorClasses:
 def read_classes(path: Path) -> DetectorClasses:
     """Read class names from a text file with one name per line, in order of ids from 1.
 
-    Lines that are empty are ids without a class.
+    Empty lines stand for ids without a class.
     """
     try:
         lines = read_plain_bytes(path, _MAX_CLASSES_BYTES).decode("utf-8").splitlines()

@@ -1,7 +1,7 @@
 """Icon recognition by template matching, with a confidence based on the closest and second-closest template.
 
-The templates (`looks.npz`) were drawn by `tools/draw_looks.py`: a grounder with shipped templates sees the same in
-every version of the library that draws.
+The templates (`looks.npz`) were drawn by `tools/draw_looks.py`: shipping them makes the grounder independent of the
+version of the drawing library.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class IconLook(NamedTuple):
 class IconTemplates(NamedTuple):
     """The templates of all icon looks on one grid.
 
-    Outlines do not grow with the objects they are around, and images may have been blurred. So a look is a drawing
-    with bold outlines and two directions of change.
+    Outlines do not grow with their objects, and images may have been blurred. So a look is stored as a drawing with
+    bold outlines and two directions of change.
     """
 
     looks: tuple[IconLook, ...]  # what each row shows

@@ -30,8 +30,8 @@ _HALF_A_PIXEL = 0.5
 class IconGrounder:
     """A grounder that recognizes classes, colours and boxes in formalimg drawings from pixels alone.
 
-    It is for images of the baselines, for tests of everything that comes after grounding, and for offline use.
-    Photographs and images by other models are `Unscored`: it does not guess.
+    It is meant for images of the baselines, for tests of the steps after grounding, and for offline use. Photographs
+    and images by other models are `Unscored`: it does not guess.
     """
 
     name = "builtin/icons"

@@ -49,9 +49,9 @@ class SeenThings(BaseModel):
 class VlmGrounder(ChatJudge):
     """A grounder that asks a chat model for the class, colour and box of each object.
 
-    Only the requested classes are looked for. If the answer for one of them is missing or not valid, the image is
-    `Unscored`, never a scene without these objects; so it is if every box has another label than asked for. Evidence,
-    all plain data:
+    Only the requested classes are looked for. If the answer for one of them is missing or not valid, or if every box
+    has a label that was not requested, the image is `Unscored`, never a scene without these objects. Evidence, all
+    plain data:
 
     - `answers`: for each request, the classes in it (`asked_for`) and the answers, word for word (`raw`);
     - `served`: what was actually used, as far as the provider says;
@@ -154,7 +154,7 @@ def resolve_objects(
     3. Entries of one class whose boxes overlap by 0.7 are one object: the first one stays (`merged`).
     4. Objects of different classes are never merged, even if their boxes are the same (`two_labels`).
 
-    With more than `MAX_OBJECTS` objects, the rest is left unread: such an answer is of no use.
+    Objects beyond `MAX_OBJECTS` are ignored, because such an answer is of no use.
     """
     objects: list[SceneObject] = []
     changes: dict[str, list[Any]] = {name: [] for name in ("dropped", "recolored", "merged", "two_labels")}

@@ -1,7 +1,7 @@
 """Parser for drawn worlds that converts a prompt to facts in a single left-to-right pass.
 
-An object that opens a clause is its subject; what follows a verb is said of it; a relation waits for the next object
-that is named. "Not" and "or" are ignored.
+An object that opens a clause is its subject, and the words after a verb describe it; a relation waits for the next
+named object. "Not" and "or" are ignored.
 """
 
 from __future__ import annotations

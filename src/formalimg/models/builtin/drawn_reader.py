@@ -1,7 +1,7 @@
 """Readers for drawn worlds: both draw what they find in a prompt.
 
-One parses the prompt, and forgets and confuses facts. The other scatters objects at random with random attributes from
-the prompt. It marks chance level: what a model reaches that recognizes words and understands no sentence.
+The first parses the prompt, and forgets and confuses facts. The second places objects at random with random attributes
+from the prompt, which gives chance level: the result of a model that recognizes words but understands no sentences.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def compose_drawn_reading(
 ) -> DrawnScene | Refused:
     """Return the scene that a reader with limited memory composes from a prompt, or the reason for a refusal.
 
-    A prompt with a word that no drawing can show is refused before anything is forgotten: whether an item is scored
-    must not depend on what the reader happens to lose.
+    A prompt with a word that cannot be drawn is refused before any fact is forgotten, so that whether an item is scored
+    does not depend on which facts the reader loses.
     """
     facts = read_facts(prompt, suite_name)
     if not any(fact.kind == "object" for fact in facts):
@@ -88,7 +88,7 @@ def brief_of(facts: Sequence[ReadFact]) -> SceneBrief:
 def _instantiate_every(facts: Sequence[ReadFact], rng: Random) -> list[ReadFact]:
     """Replace each fact about every object of a class by one or two instances.
 
-    There is one where objects carry each other: "every cup has a spoon in it", and the prompt speaks of one spoon.
+    There is only one if objects carry each other: "every cup has a spoon in it" mentions a single spoon.
     """
     relations = [fact for fact in facts if fact.kind == "relation" and fact.value in _CARRIED]
     carrying = {number for fact in relations for number in fact.objects}
@@ -103,7 +103,7 @@ def _instantiate_every(facts: Sequence[ReadFact], rng: Random) -> list[ReadFact]
 def _make_drawable(brief: SceneBrief) -> SceneBrief:
     """Remove words that prevent the objects of a brief from being drawn, for instance after a swap.
 
-    One word after the other is taken away, each time one without which the first complaint is another.
+    Words are removed one at a time, each time one whose removal changes the first reported problem.
     """
     while (reason := why_not_drawable(brief)) is not None:
         plainer = [candidate for candidate in _with_less(brief) if candidate != brief]
@@ -129,8 +129,8 @@ def _drop_relation(brief: SceneBrief, index: int) -> SceneBrief:
 def _lay_out(brief: SceneBrief, seed: int) -> DrawnScene | Refused:
     """Lay out a brief, dropping the latest of any contradictory relations.
 
-    Where no contradiction is known, because the canvas is too crowded, sizes are dropped, then the later half of the
-    relations, and then numbers: the search for a layout is what takes time, and so few are tried.
+    If there is no contradiction but the canvas is too crowded, sizes are dropped, then the later half of the relations,
+    and then numbers. Few layouts are tried because the search for each takes time.
     """
     while True:
         layout = solve_drawn(brief, seed=seed)

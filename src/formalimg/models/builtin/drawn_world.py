@@ -51,8 +51,8 @@ MISREAD_OPTIONS = tuple(rate.name for rate in fields(MisreadRates))  # the names
 def misread(facts: Sequence[ReadFact], rates: MisreadRates, memory: int, rng: Random) -> list[ReadFact]:
     """Return the facts that remain after random memory failures.
 
-    For every fact the same random numbers are drawn, whatever the rates: to change one rate leaves other failures as
-    they are. One object is always left: if all would be lost, the first.
+    Each fact uses the same random numbers whatever the rates, so that changing one rate leaves other failures
+    unchanged. At least one object always remains: the first one if all would be lost.
     """
     chance_of_loss = {
         **dict.fromkeys(ATTRIBUTE_FACTS, rates.lose_attributes),
@@ -265,7 +265,7 @@ def _sentence_tokens(words: Sequence[str]) -> list[SceneToken]:
 def _noun_phrase_at(words: Sequence[str], start: int) -> tuple[SceneMention, int] | None:
     """Return the noun phrase that starts at `start`, and its length in words.
 
-    Attributes are taken before nouns, so that "an orange cup" is a cup; a noun that could be one is the last resort.
+    Attributes take precedence over nouns, so that "an orange cup" is a cup; nouns that could be attributes come last.
     """
     lexicon = drawn_lexicon()
     before: list[tuple[str, int, Meaning | None]] = []

@@ -149,7 +149,7 @@ def _holds_obviously(predicate: str, places: Sequence[Box | CandidateBoxes]) -> 
 def compose_scattered(prompt: str, seed: int = 0) -> Scene:
     """Return the objects in a prompt with random sizes and positions; empty if none can be drawn.
 
-    Colours are those that stand with a noun ("a red cup", "the cup is red"). All other words are ignored.
+    Only colours that belong to a noun count ("a red cup", "the cup is red"). All other words are ignored.
     """
     rng = Random(f"{seed} {prompt}")
     entities = EntityTracker()

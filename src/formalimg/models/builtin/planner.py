@@ -1,8 +1,8 @@
 """Planners: baselines that answer an instruction with a layout instead of an image (FormalImg, section 3.5).
 
-A layout is judged by the same logic as an image, without a grounder: what fails here was not understood, and what
-passes here but fails as an image was lost on the way from text to vision. Under the published protocol a chat model
-answers with a bare list of objects, and is asked for nothing else.
+A layout is judged by the same logic as an image, without a grounder: an item that fails here was not understood, and
+one that passes here but fails as an image was lost between text and vision. Under the published protocol, a chat model
+is asked only for a list of objects.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def _build_failure(reply: Unanswered) -> ImageResult:
 class PublishedPlanner(LayoutPlanner):
     """A chat model that plans layouts under the published protocol.
 
-    An answer that cannot be read is a layout without objects: the failure of the model, and not missing data.
+    An unreadable answer counts as a layout without objects: a failure of the model, not missing data.
     """
 
     prompt_name = "published-plan"
@@ -210,7 +210,7 @@ class PublishedPlanner(LayoutPlanner):
     def sent(self, request: ImageRequest) -> str:
         """Return the text sent to the chat model for a request.
 
-        A prompt without a place for the words of the item, as the official one, has them at its end.
+        The words of the item are appended to a prompt without a placeholder for them, such as the official one.
         """
         words = vocabulary("knolling").words
         text = self.prompt.fill(

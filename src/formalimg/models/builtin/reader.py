@@ -1,7 +1,7 @@
 """The reader baseline: an image model that follows simple instructions and fails on long ones.
 
 A sentence is parsed from mentions and cues to spatial facts, left to right, without looking back. An object that opens
-a clause is its subject; what follows is said of it; a relation waits for the next object that is named. "Not" and "or"
+a clause is its subject, and the following words describe it; a relation waits for the next named object. "Not" and "or"
 are ignored.
 """
 
@@ -194,8 +194,8 @@ _SEVERAL = 2  # how many objects are drawn for "every fork"
 def compose_scene(prompt: str, seed: int = 0, *, memory: int = DEFAULT_MEMORY) -> Scene:
     """Return the scene that the reader composes from a prompt; empty if nothing in it can be drawn.
 
-    Each sentence is parsed once and laid out at once. Only the latest facts are kept, so that objects are later placed
-    and moved without regard to earlier ones.
+    Each sentence is parsed and laid out once. Only the latest facts are kept, so later objects are placed and moved
+    without regard to earlier facts.
     """
     rng = Random(f"{seed} {prompt}")
     entities = EntityTracker(several=_SEVERAL)
@@ -250,7 +250,7 @@ class ReaderLayout:
     def _move(self, obj: int, fact: PlacementFact, gain: int = 0) -> list[PlacementFact] | None:
         """Move an object so that a fact holds and the number of its violated facts drops by at least `gain`.
 
-        Returns the facts that fail then, or None if the object stays where it is.
+        Returns the facts that are violated after the move, or None if the object is not moved.
         """
         facts = self._facts_about(obj)
         before = sum(map(self._fails, facts))

@@ -259,8 +259,8 @@ class LoadedPipeline:
     def generate(self, requests: Sequence[ImageRequest]) -> list[PipelineResult]:
         """Return one result per request; all requests must have the same size.
 
-        In batches as large as the memory allows; requests with a reference image one by one, since several images
-        mean different things to different pipelines.
+        Batches are as large as the memory allows. Requests with a reference image run one by one, because pipelines
+        interpret several images differently.
         """
         if any(request.reference is not None for request in requests):
             return [result for request in requests for result in self._generate([request])]

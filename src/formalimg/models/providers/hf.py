@@ -104,8 +104,8 @@ class HfClient:
     async def call(self, send: Callable[[InferenceClient], Result]) -> Result:
         """Make one call in a separate thread.
 
-        The library's async client looks up providers, waits for results and fetches images without giving way to the
-        event loop, so that no other call and no timeout could go on.
+        The library's async client looks up providers, waits for results and fetches images without yielding to the
+        event loop, which would block all other calls and timeouts.
         """
         if self._client is None:
             from huggingface_hub import InferenceClient

@@ -55,7 +55,7 @@ class Endpoint:
     def error(self, status: int, code: str, message: str, headers: Mapping[str, str]) -> CallError | FormalimgError:
         """Translate an error response to a call error, or to a fatal error if no further call can succeed.
 
-        The headers are by lower-case names, or in a case-insensitive mapping.
+        The header names must be in lower case, or the mapping case-insensitive.
         """
         code = code.lower()
         reason = f"{status}: {one_line(message) or one_line(code) or 'no reason given'}"
@@ -122,8 +122,8 @@ def plain_fields(body: Mapping[str, object], *names: str) -> dict[str, Setting]:
 def read_usage(report: object, inputs: Sequence[str], outputs: Sequence[str], images: int = 0) -> Usage:
     """Parse the reported usage of a call by summing the named counts; missing counts are 0.
 
-    A report with a count that cannot be (negative, no whole number, beyond all sizes) is none: what is left of it would
-    be less than was used.
+    A report with an impossible count (negative, fractional, far too large) is ignored, because the remaining counts
+    would understate the usage.
     """
     counts = report if isinstance(report, Mapping) else {}
     sums = []
@@ -145,8 +145,8 @@ def one_line(text: str) -> str:
 async def download_image(url: str, timeout: float, delays: Sequence[float] = _DOWNLOAD_DELAYS) -> bytes:
     """Download a generated image from its URL, with a retry after each of the delays.
 
-    The provider's client is not used, because it would send the key along, and images often lie with
-    somebody else. The URL is in no message: whoever has it can fetch the image.
+    The provider's client is not used because it would send the key, often to another company's server. The URL is not
+    in any message because anyone who has it can fetch the image.
     """
     if urlsplit(url).scheme not in ("http", "https"):
         raise CallError("wrong", "the address of the image is not a web address")

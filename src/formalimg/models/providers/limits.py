@@ -171,7 +171,7 @@ def ask_for_gzip(request: Request) -> None:
 def refuse_redirect(response: Response) -> None:
     """Raise an error if a redirect would send the key, prompt and images to another server.
 
-    Another server is one of another host or port, or the same without TLS.
+    Another server has another host or port, or is the same one without TLS.
     """
     if not response.has_redirect_location:
         return

@@ -1,7 +1,7 @@
 """Clients of the OpenAI and Anthropic SDKs, pooled per event loop, without retries.
 
-One tool generates both libraries, so their errors have the same names and shapes. Here is also the wire format of chat
-completions, which compatible servers and Hugging Face share.
+One tool generates both libraries, so their errors have the same names and shapes. The module also contains the wire
+format of chat completions, used by compatible servers and Hugging Face.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ async def _close_with_loop(obj: T, close: Callable[[T], Awaitable[None]]) -> Asy
 class ClientPool(Generic[Client]):
     """A growing pool of a library's clients.
 
-    With every call the libraries look at all connections of a client, and at each idle one they ask the system
-    whether it is still there. A client with many connections is busier with that than with the calls.
+    For every call, the libraries check all connections of a client, and ask the system whether each idle one is still
+    open. With many connections, a client spends more time on this than on the calls.
     """
 
     def __init__(self, connect: Callable[[], Client]) -> None:

@@ -249,8 +249,8 @@ def _draw_line_labels(labels: Sequence[tuple[float, str, str]], plane: _Plane) -
 def spread_labels(targets: Sequence[float], apart: float, top: float, bottom: float) -> list[float]:
     """Return heights close to the sorted targets, at least `apart` from each other.
 
-    Heights that are too near are moved together, as a block around their common middle, until no two blocks
-    overlap. Where there is not room enough between top and bottom, the labels stand closer.
+    Heights that are too close are moved as a block around their common middle, until no two blocks overlap. If there is
+    not enough room between top and bottom, the labels are closer together.
     """
     apart = min(apart, (bottom - top) / max(1, len(targets) - 1))
 

@@ -185,7 +185,7 @@ def draw_polyline(
 def short_names(names: Sequence[str], max_length: int) -> list[str]:
     """Shorten names to `max_length`, removing their common prefix first where needed.
 
-    Cut at the end alone, the names of several versions of one model would all style the same.
+    If they were only cut at the end, the names of several versions of one model would look the same.
     """
     long = {name for name in names if len(name) > max_length}
     alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*long, strict=False)) if len(long) > 1 else ()
@@ -225,8 +225,8 @@ def write_figures(
     """Write figures to a folder, creating it if needed and overwriting files of the same name.
 
     Args:
-        drawings: the result of `comparison_figures`, `study_figures` or `item_figures`; of several of one name, the
-            later ones are numbered.
+        drawings: the result of `comparison_figures`, `study_figures` or `item_figures`; later figures of the same name
+            are numbered.
         folder: the folder.
         formats: `svg`, `png` (300 dots per inch), `pdf` (needs the extra `figures`).
     """

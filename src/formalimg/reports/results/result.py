@@ -39,7 +39,7 @@ class Evaluation:
 
     Attributes:
         folder: the run folder, which holds everything.
-        progress: what this call did, without what earlier calls had done.
+        progress: the progress of this call, excluding earlier calls.
         judge: whose verdicts these are; None for those of the judge that ran last.
     """
 
@@ -123,7 +123,7 @@ class Evaluation:
 
         Args:
             parts: one row for each part of a verdict (clause, concept, question), of the images that have one.
-            human: a rating study, or a CSV file of ratings: adds the column `label`, what people say of the image.
+            human: a rating study, or a CSV file of ratings: adds the human label of each image as the column `label`.
         """
         from formalimg.human_eval.ratings import human_labels
         from formalimg.reports.results.notebooks import image_frame, part_frame
@@ -273,7 +273,7 @@ class Failures(Sequence[Failure]):
     """The failed images of a run in order, with the first of them shown as a gallery in notebooks."""
 
     def __init__(self, failures: Sequence[Failure], total: int) -> None:
-        """Create a sequence of failures to show, out of a total of so many."""
+        """Create a sequence from the failures to show and the total number of failures."""
         self._failures = tuple(failures)
         self._total = total
 

@@ -66,12 +66,12 @@ class BundleCheck:
 
     @property
     def missing(self) -> list[Unproven]:
-        """What of the plan is not there: images that nobody tried to make, and images without a verdict."""
+        """The missing parts of the plan: images that nobody tried to make, and images without a verdict."""
         return [Unproven(subject, count, reason) for (subject, reason), count in self._missing.items() if count]
 
     @property
     def unproven(self) -> list[Unproven]:
-        """What does not follow from anything else in the bundle."""
+        """The parts that cannot be derived from the rest of the bundle."""
         return [Unproven(subject, count, reason) for (subject, reason), count in self._unproven.items() if count]
 
     @property
@@ -143,7 +143,7 @@ _PREMADE = "folder/"  # Models of this name serve existing files, of which some 
 
 
 def run_coverage(manifest: RunManifest, records: RunRecords) -> tuple[int, int, Mapping[str, int]]:
-    """Return how many images are planned, were never tried, and that the model refused or failed to make, by status."""
+    """Return the numbers of images that are planned, were never attempted, and were refused or failed, by status."""
     status = Counter(str(row["status"]) for row in records.tables["pictures"])
     planned = max(sum(1 for _ in records.tables["items"]) * manifest.samples, status.total())
     never_made = status["planned"] + planned - status.total()

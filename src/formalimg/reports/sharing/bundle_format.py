@@ -243,8 +243,8 @@ _ENTRY_SIZE, _WIDE = 46, 0xFFFFFFFF
 def _require_plain_archive(file: IO[bytes]) -> tuple[int, int]:
     """Raise an error for a suspicious zip file, and return its number of entries and the total length of their names.
 
-    Its directory is read by itself before anything is unpacked or remembered: a few bytes may stand for gigabytes, as
-    compressed zeros, many entries for the same bytes, or millions of entries.
+    The directory is checked separately before anything is unpacked or stored, because a few bytes may stand for
+    gigabytes: compressed zeros, many entries for the same bytes, or millions of entries.
     """
     size = file.seek(0, os.SEEK_END)
     start, length = _find_directory(file, size)

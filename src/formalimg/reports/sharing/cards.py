@@ -151,7 +151,7 @@ _WITHOUT_WORDS = "-without-words"  # How conditions end in which the model is gi
 
 
 class Reproduction(NamedTuple):
-    """Commands for reproducing a run, and notes on what they alone do not say."""
+    """Commands for reproducing a run, and notes on what else is needed."""
 
     commands: tuple[str, ...]
     notes: tuple[str, ...]
@@ -303,8 +303,8 @@ def _stage_dataset(
 ) -> tuple[int, int, str]:
     """Write the dataset files of a run to an empty folder; return the image and row counts and the bundle digest.
 
-    With images it is an ImageFolder: `images/metadata.jsonl` has a row for each of them. Images without a verdict have
-    a row that says why. What has no image has a row in `verdicts.jsonl`, which lists all.
+    With images it is an ImageFolder: `images/metadata.jsonl` has a row for each of them. The row of an image without a
+    verdict has the reason. `verdicts.jsonl` lists everything that is planned, including missing images.
     """
     bundle = write_bundle([folder], stage / BUNDLE, made_with)
     with closing(open_run(folder)) as run:

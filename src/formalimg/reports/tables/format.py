@@ -61,8 +61,8 @@ def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  #
 def format_interval(interval: Interval | None, type: ColumnType, *, compact: bool = False) -> str:  # noqa: A002
     """Format an interval: `81.0–90.6`, `0.81 to 0.91`; empty if there is none.
 
-    Compact percents have no decimals; they are rounded outwards. Scores keep theirs, as everywhere: the same digits
-    must not be two intervals.
+    Compact percentages are rounded outwards to whole numbers. Scores keep their decimals, so that the same digits never
+    stand for two different intervals.
     """
     if interval is None or type in _WITHOUT_INTERVAL:
         return ""
@@ -105,7 +105,7 @@ def interval_text(number: Number, column: Column, *, compact: bool = False) -> s
 def bounds_text(number: Number, column: Column) -> str:
     """Format the bounds for missing verdicts, such as `↓55 ↑70`; empty if no verdict is missing.
 
-    They are not written as an interval, which says something else.
+    They are not formatted as an interval, because they have a different meaning.
     """
     bounds = number.missing_bounds(column)
     if bounds is None or column.type in _WITHOUT_INTERVAL - {"share"}:

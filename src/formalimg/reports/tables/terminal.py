@@ -79,7 +79,7 @@ def _layout_grids(
 ) -> Iterator[ConsoleRenderable]:
     """Yield the table as one grid or as blocks of columns, or nothing if a number does not fit the width.
 
-    A table of texts alone is wrapped instead: its last columns are sentences.
+    A table without numbers is wrapped instead, because its last columns are sentences.
     """
 
     def fits(columns: Sequence[int]) -> bool:

@@ -267,7 +267,7 @@ def _encode_request(
 def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | RewardScore:
     """Encode an image as its file content or scene, or return a reward with the reason if it cannot be read.
 
-    Scenes are parsed first: they may hold arrays, or what cannot be read, and JSON knows neither.
+    Scenes are parsed first, because they may contain arrays or unreadable values, which JSON does not support.
     """
     scene = load_scene(image)
     if isinstance(scene, Unscored):

@@ -92,7 +92,7 @@ class _RewardServer(LimitedServer):
 def release_large_blocks() -> None:
     """Configure the C library to return freed memory of large images to the system immediately.
 
-    That of Linux keeps large blocks once it has seen some, for each thread: hundreds of megabytes.
+    On Linux, it would otherwise keep large blocks for each thread: hundreds of megabytes.
     """
     with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK)
@@ -173,7 +173,7 @@ def check_token(token: str | None, host: str) -> str | None:
 def _read_token(headers: Headers) -> bytes:
     """Return the token in the request headers, or nothing.
 
-    Trainers know an address and no headers: most HTTP clients send the password in one, as Basic authentication.
+    Trainers can set a URL but no headers; most HTTP clients send a password in the URL as Basic authentication.
     """
     scheme, _, credentials = headers.get("authorization", "").partition(" ")
     if scheme == "Bearer":

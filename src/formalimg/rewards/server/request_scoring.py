@@ -177,7 +177,7 @@ class _ItemError(RequestError):
 async def cancel_on_disconnect(work: Awaitable[Result], receive: Receive) -> Result:
     """Await the work and return its result, cancelling it if the client disconnects.
 
-    The connection is not watched at first: that would take longer than most work does.
+    The connection is not watched at first, because this would take longer than most work.
     """
     current = asyncio.current_task()
     assert current is not None
@@ -239,9 +239,8 @@ class BatchExecutor(Generic[Argument, Result]):
     """A single thread that runs short jobs sequentially and returns their results in batches.
 
     Python runs short jobs faster one after the other than side by side, and switching from one thread to another costs
-    about as much as a short job does. So waiting jobs are taken along by the thread that is running already. A job that
-    takes long blocks the executor, and nobody else: those behind it are run in threads of their own. Belongs to one
-    event loop.
+    about as much as a short job does. So the thread that is already running takes waiting jobs along. A long job blocks
+    only the executor: the jobs behind it run in threads of their own. Belongs to one event loop.
     """
 
     def __init__(self, work: Callable[[Argument], Result]) -> None:

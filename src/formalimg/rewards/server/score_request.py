@@ -239,7 +239,7 @@ class ImageRoot:
     def resolve(self, path: str) -> Path:
         """Resolve a path that is absolute or relative to the root.
 
-        Nothing outside is looked at, not even links on the way: where they lead would tell what is there.
+        Nothing outside is accessed, not even through links, because the result would reveal what is there.
         """
         if "\0" in path:
             raise OutsideRootError("this is not a path")

@@ -29,11 +29,11 @@ class GroupedRewards(NamedTuple):
 def formalimg_score(device: object = None, **options: Unpack[TrainerOptions]) -> RewardFunction:
     """Return a reward function for the registry of flow_grpo.
 
-    The registry passes the device alone, so that the environment says the rest; or register a function of yours that
-    calls this with options. An image without a reward is an error, or NaN: leave it out of its group then.
+    The registry passes only the device, so the environment sets the rest; or register your own function that calls this
+    one with options. An image without a reward is an error, or NaN, to be left out of its group.
 
     Args:
-        device: what trainers pass to every reward; not needed.
+        device: passed to every reward by trainers; ignored.
         options: `grounder`, which finds the objects in images (`detector/…`, or a chat model that can see; by default
             FORMALIMG_GROUNDER, or `grounder` of formalimg.toml, or the judge, or `builtin/icons`, for drawings by
             formalimg); `judge`, the chat model that judges all else (FORMALIMG_JUDGE, or `judge` of formalimg.toml);

@@ -44,7 +44,7 @@ async def compute_score(
         url: the address of a reward server, in place of both.
         token: its token.
         missing: what an image without a reward is worth: nan or error. None: FORMALIMG_MISSING, or nan.
-        others: what else the manager passes; not needed.
+        others: further arguments of the manager; ignored.
 
     Returns:
         `score`; and for the record `passed`, 1 or 0, and `unscored`, 1 if there is no reward.

@@ -1,7 +1,7 @@
 """Parsing and validation of the configuration file `formalimg.toml`.
 
-A project's file may come with a clone of somebody else's repository, so it is data: it sets harmless defaults, and all
-else only if the user has allowed this very file.
+A project's file may come from somebody else's repository, so it is untrusted: it can set harmless defaults, and other
+options only if the user has allowed this exact file.
 """
 
 from __future__ import annotations

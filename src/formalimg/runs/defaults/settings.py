@@ -1,8 +1,8 @@
 """Effective defaults from the environment, the project file and the user file, with their sources.
 
 `builtin/icons` and `builtin/drawn` know the drawings of the built-in models and nothing else, so each is the default
-judge for these alone: the first for suites of icons, the second for suites with a drawn world. For all others a run
-without a judge would make images, perhaps at a cost, that nobody can score: it is refused.
+judge for these alone: the first for suites of icons, the second for suites with a drawn world. For other models, a run
+without a judge is refused, because it could spend money on images that cannot be scored.
 """
 
 from __future__ import annotations

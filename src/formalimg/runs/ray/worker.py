@@ -121,8 +121,8 @@ def connect(address: str) -> Iterator[None]:
 def private_cluster() -> Iterator[None]:
     """Restrict clusters started inside the block to the loopback interface and a private token.
 
-    By itself Ray listens on all interfaces, and makes a token that all users of the machine can read; a program that
-    has loaded Ray before keeps the token of its user, which is made so that only they can read it.
+    By default Ray listens on all interfaces, and creates a token that all users of the machine can read. A program that
+    has already loaded Ray keeps its user's token, which is created readable by that user only.
     """
     settings = {_REACHABLE: "0"}
     if not _AUTHENTICATION & os.environ.keys():  # users who have set them have decided
@@ -268,8 +268,8 @@ def failure_of(error: BaseException) -> WorkerFailure:
 class Worker:
     """A Ray actor that runs concurrent calls in an event loop, up to the limits of its model and judge.
 
-    Nothing is raised to the caller: errors are returned as messages without API keys that can be read everywhere.
-    This goes for `sys.exit()` too: it would end the event loop and not the process, and no answer would ever come.
+    Nothing is raised to the caller: errors are returned as messages without API keys that can be read everywhere. This
+    includes `sys.exit()`, which would end the event loop but not the process, so that no answer would ever arrive.
     """
 
     _model: ImageModel

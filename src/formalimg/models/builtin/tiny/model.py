@@ -160,7 +160,7 @@ def fit_boxes(edges: Floats) -> Floats:
 def enlarge(image: Image, size: int) -> Image:
     """Enlarge the image by an integer factor to at most `size` pixels, without interpolation.
 
-    No pixel is lost, so that whoever reads the image can go back to the small one.
+    No pixel is lost, so that the small image can be recovered.
     """
     from PIL import Image
 
