@@ -158,7 +158,7 @@ def test_other_layouts_sizes_and_files_end_with_a_line(tmp_path: Path) -> None:
     listed = tmp_path / "classes.txt"
     listed.write_text("cup\nplate\npan\n")
     image = Image.new("RGB", (64, 64), "white")
-    with pytest.raises(FormalimgError, match=r"detector with 3 classes has none of the layouts") as raised:
+    with pytest.raises(FormalimgError, match=r"detector with 3 classes has no known layout") as raised:
         grounded(
             open_grounder("detector/coco", {"weights": str(path), "size": "64", "classes": str(listed)}), image, "pan"
         )

@@ -98,7 +98,7 @@ def test_a_pipeline_of_words_says_that_it_takes_no_images(folder: Path) -> None:
     without, failed = answers(model, REQUEST, with_image)
     assert isinstance(without, Generated)
     assert isinstance(failed, Failed)
-    assert "takes words only" in failed.reason
+    assert "takes text only" in failed.reason
 
 
 def test_image_to_image_goes_by_the_reference(folder: Path) -> None:

@@ -54,7 +54,7 @@ def test_nobody_waits_for_weights_that_load_or_a_step_that_computes(number: sign
             process.kill()
     assert time.monotonic() - began < 3
     assert process.returncode == 130, (tmp_path / "log").read_text()
-    assert "The same command goes on" in (tmp_path / "log").read_text()
+    assert "Rerun the same command" in (tmp_path / "log").read_text()
 
 
 def _handles_sigterm(process: int) -> bool:

@@ -99,7 +99,7 @@ def test_killed_and_stopped_and_given_again_it_ends_like_one_left_alone(
     until(lambda: "stopping:" in told(log), 60)
     allow(log, 1000)
     assert stopped.wait(timeout=60) == 130, told(log)
-    assert "all that is done is kept" in told(log)
+    assert "completed work is kept" in told(log)
     second = kept(folder)
     assert first < second
     assert len(second) < ITEMS, "seven, seven more, and the four that were with the workers"

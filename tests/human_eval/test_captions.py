@@ -59,7 +59,7 @@ def test_another_column_can_be_named_and_null_is_empty(tmp_path: Path) -> None:
         ("a.jsonl", b'{"caption": "a"}\n{"text": "a"}', None, "line 2 .* field caption"),
         ("a.jsonl", b'{"caption": 3}', None, "line 1"),
         ("a.jsonl", b'["a"]', None, "line 1 .* not a JSON object"),
-        ("a.jsonl", b'{"caption": "\\ud800"}', None, "half a character"),
+        ("a.jsonl", b'{"caption": "\\ud800"}', None, "lone surrogate"),
         ("a.jsonl", b'{"alt": "a"}', None, "but alt: name"),
         ("a.csv", b"alt,id\na,1\n", None, "but alt, id: name"),
         ("a.csv", b"id,caption\n1\n", None, "line 2"),

@@ -176,7 +176,7 @@ def test_unirl_gets_an_error_and_never_a_number_for_what_has_no_reward(port: int
         (
             "/score",
             {"requests": [{"history": [{"image_b64": ""}], "required_rewards": [f"{n}" for n in range(65)]}]},
-            "requests[0].required_rewards: these are 65",
+            "requests[0].required_rewards: there are 65",
         ),
         (
             "/score",

@@ -126,7 +126,7 @@ def test_concepts_that_are_not_in_the_binding_are_named(concepts: list[Concept],
 
 def test_relations_must_be_closed_and_between_two_objects() -> None:
     left = [Concept("spatial", "left")]
-    with pytest.raises(BindingError, match="'left' is still open"):
+    with pytest.raises(BindingError, match="the relation 'left' has no objects"):
         bound_concepts(left, GIVEN)
     for ends in ((1, 1), (1, 4), (0, 2)):
         with pytest.raises(BindingError, match="not two of 3 objects"):
