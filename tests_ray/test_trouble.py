@@ -53,7 +53,7 @@ def test_one_request_that_kills_its_worker_fails_alone(cluster: Any, root: Path,
     log = tmp_path / "log"
     done = run(cluster, tmp_path / "run", partial(Marked, str(log), seconds=0.1, dies=("3",)), judge=open_judge)
     assert (done.made, done.failed, done.judged) == (11, 1, 11)
-    assert "3 workers died" in reasons(tmp_path / "run")["3"]
+    assert "3 workers in a row crashed" in reasons(tmp_path / "run")["3"]
     assert 1 <= asked(log)["3"] <= 3
 
 
