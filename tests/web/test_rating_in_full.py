@@ -43,7 +43,7 @@ def test_what_another_machine_said_is_shown_before_it_counts(look: Look, browser
     other.keyboard.press("2")
     other.get_by_text("Saved.").wait_for()
     page.keyboard.press("Enter")
-    page.get_by_text("stored a different answer").wait_for()
+    page.get_by_text("answered differently").wait_for()
     assert page.locator("input:checked").get_attribute("value") == "2"
     page.keyboard.press("4")
     page.keyboard.press("Enter")
@@ -125,7 +125,7 @@ def test_boxes_of_another_machine_are_shown_before_they_count(look: Look, browse
     there.keyboard.press("Enter")
     there.get_by_text("Not saved yet").wait_for()  # its boxes are kept by now
     held[0].continue_()
-    here.get_by_text("stored a different answer").wait_for()
+    here.get_by_text("answered differently").wait_for()
     assert here.get_by_text("There are no boxes.").is_visible()
     here.keyboard.press("Enter")
     here.get_by_role("heading", name="Thank you").wait_for()
