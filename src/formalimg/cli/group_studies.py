@@ -52,9 +52,8 @@ def diagnose_command(
 
     Compares changed rules, rare pairs of objects, and prompts without names.
     """
-    from formalimg.human_eval.agreement.study_tables import (
-        find_study,  # these here, so that other commands start faster
-    )
+    # These here, so that other commands start faster.
+    from formalimg.human_eval.agreement.study_tables import find_study
     from formalimg.runs.manifest import profile_of_judges
 
     form = output_format(format, out, "a diagnosis")
